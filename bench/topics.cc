@@ -1,6 +1,7 @@
 #include "bench/topics.h"
 
 #include "bench/comm/comm_topic.h"
+#include "bench/data/read_topic.h"
 #include "bench/embedding/disk_topic.h"
 #include "bench/embedding/eviction_topic.h"
 #include "bench/embedding/growing_topic.h"
@@ -17,9 +18,9 @@
 namespace tessera::bench {
 
 std::vector<const Topic*> Topics() {
-  return {&LookupTopic(), &GrowingTopic(),  &UpdateTopic(), &QuantTopic(), &SparseTopic(),
-          &TrainTopic(),  &CommTopic(),     &PlanTopic(),   &ServeTopic(), &LimitsTopic(),
-          &DiskTopic(),   &EvictionTopic(), &LabTopic()};
+  return {&LookupTopic(), &GrowingTopic(), &UpdateTopic(),   &QuantTopic(), &SparseTopic(),
+          &TrainTopic(),  &ReadTopic(),    &CommTopic(),     &PlanTopic(),  &ServeTopic(),
+          &LimitsTopic(), &DiskTopic(),    &EvictionTopic(), &LabTopic()};
 }
 
 }  // namespace tessera::bench

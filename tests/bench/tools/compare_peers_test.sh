@@ -5,7 +5,7 @@ main="$TEST_SRCDIR/$TEST_WORKSPACE"
 export REAL_TESSERA=$tessera
 mkdir -p venv/bin scripts
 cp "$main/tests/bench/tools/fake_peers_python" venv/bin/python
-touch scripts/lookup.py
+touch scripts/{lookup,multihot,read_text}.py criteo.tsv
 compare() { python3 "$main/tools/compare_peers" --peers venv --scripts scripts \
   --tessera "$main/tests/bench/tools/fake_tessera.py" --bazel false "$@" >out 2>err; }
 
@@ -39,6 +39,15 @@ has err "lookup/D16: --keep: results of 'another' and 'a made-up machine' don't 
 FAKE_MORE=only_ours compare --topics lookup --json out.json ||
   fail "a case that only we have: $(cat out err)"
 has err "lookup/only_ours: the peers' script has no such case"
+
+compare --topics multihot,read_text --data criteo.tsv --files files --json out.json ||
+  fail "a user's own rows: $(cat out err)"
+[[ -e files/multihot/day_2_sparse_multi_hot.npz ]] || fail "the multi-hot files are not generated"
+json out.json '{row["name"] for row in d["rows"]} == {"multihot/read_B2048/1t",
+  "multihot/read_folder_B2048/1t", "read_text/text_ml1m_tsv/1t", "read_text/text_ml1m_tsv/2t"}'
+json out.json 'abs(d["geomean"]["multihot"]["torchrec"]["1"] - 10) < 1e-9'
+! compare --topics read_text --data criteo.tsv || fail "text without a folder for its files"
+has err "topic read_text: --files DIR names the folder for the files that the script generates"
 
 compare --json out.json || fail "without a wish, the topics that are there: $(cat out err)"
 has err "without topic update: tessera: bench: no topic 'update': expected lookup"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Stands for `tessera bench` in tests of the tools around it: a topic "lookup" of two cases whose
-times come from the environment, in milliseconds.
+times come from the environment, in milliseconds, and "read", of which a suite has cases of one
+thread.
 
 FAKE_MS: of ours (2), FAKE_LIMIT_MS: of the limit (1; "" for none). Calls of `bench show` go to the
 real command, REAL_TESSERA.
@@ -14,7 +15,7 @@ import sys
 arguments = sys.argv[2:]
 if arguments[0] == "show":
     os.execv(os.environ["REAL_TESSERA"], [os.environ["REAL_TESSERA"], *sys.argv[1:]])
-if arguments[0] != "lookup":
+if arguments[0] not in ("lookup", "read"):
     sys.exit(f"tessera: bench: no topic '{arguments[0]}': expected lookup")
 
 
@@ -22,23 +23,24 @@ def flag(name, default=""):
     return arguments[arguments.index(name) + 1] if name in arguments else default
 
 
-cases = [
-    case
-    for case in ("D16", "call_T1_B1_L1", *os.environ.get("FAKE_MORE", "").split())
-    if re.search(flag("--only", "."), case)
-]
+known = {"multihot": ["read_B2048", "read_folder_B2048"], "text": ["text_ml1m_tsv"]}.get(
+    flag("--suite"), ["D16", "call_T1_B1_L1", *os.environ.get("FAKE_MORE", "").split()]
+)
+cases = [case for case in known if re.search(flag("--only", "."), case)]
 threads = [int(text) for text in flag("--threads", "1").split(",")]
+if flag("--suite") == "multihot":
+    threads = [1]
 if "--list" in arguments:
     for case in cases:
         for count in threads:
-            print(f"lookup/{case}/{count}t")
+            print(f"{arguments[0]}/{case}/{count}t")
     sys.exit(0)
 ours, limit = 1e-3 * float(os.environ.get("FAKE_MS", 2)), os.environ.get("FAKE_LIMIT_MS", "1")
 rows = []
 for case in cases:
     for count in threads:
         row = {
-            "name": f"lookup/{case}/{count}t",
+            "name": f"{arguments[0]}/{case}/{count}t",
             "case": case,
             "threads": count,
             "contender": "tessera",
