@@ -263,6 +263,7 @@ int RunCommandLine(int argc, char** argv, const std::string& description, const 
       "--version", [] { return Format("tessera {} (build {})", kVersion, BuildId()); },
       "Print the version and the identity of the build, and exit");
   app.footer(footer);
+  app.require_subcommand(0, 1);  // a command's argument may be another one's name: config train
   Work work;
   add(Command(&app, &work));
   try {

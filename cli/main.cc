@@ -38,6 +38,7 @@ constexpr char kFooter[] =
 
 void AddCommands(Command tessera) {
   AddTrainCommand(tessera);
+  AddConfigCommand(tessera);
   AddDescribeCommand(tessera);
   AddGenerateCommand(tessera);
   AddPreprocessCommand(tessera);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "metrics/metric_registry.h"
 #include "runtime/base/size_limits.h"
@@ -69,6 +70,7 @@ RecTask ReadTask(const Json& value, const std::string& where, JsonProblems* prob
   RecTask task;
   object.Try([&] {
     object.Required("name", task.name);
+    object.Note("name", {{"minLength", 1}});
     if (task.name.empty()) ThrowExpected(object.at("name"), "a name that is not empty", task.name);
   });
   VisitFields(task, [&](const char* key, auto& field) {
@@ -89,10 +91,8 @@ RecMetricDef ReadMetric(const std::string& name, const Json& value, const std::s
   JsonObject object(value, where, problems);
   RecMetricDef metric{.name = name};
   object.Try([&] { object.Optional("tasks", metric.tasks); });
-  object.Try([&] {
-    object.Optional("window_size", metric.window_size);
-    CheckPositive(metric.window_size, SizeLimits::kRows, object.at("window_size"));
-  });
+  object.Try(
+      [&] { object.OptionalPositive("window_size", metric.window_size, SizeLimits::kRows); });
   VisitOptions(*kind, metric.options, [&](const char* key, auto& field) {
     object.Try([&] { object.Optional(key, field); });
   });
@@ -108,88 +108,89 @@ RecMetricDef ReadMetric(const std::string& name, const Json& value, const std::s
 }
 
 void ReadTasks(JsonObject& object, RecMetricsConfig& config) {
-  const Json* list = object.Find("rec_tasks");
-  if (list == nullptr) return;
-  const std::string where = object.at("rec_tasks");
-  if (!list->is_array() || list->empty())
-    ThrowExpected(where, "a list of at least one task", *list);
-  config.tasks.clear();
+  std::vector<RecTask> tasks;
   std::set<std::string> names;
-  for (size_t i = 0; i < list->size(); ++i) {
-    object.Try([&] {
-      config.tasks.push_back(ReadTask((*list)[i], Format("{}[{}]", where, i), object.problems()));
-      if (!names.insert(config.tasks.back().name).second)
-        throw Error(Format("{}: two are called '{}'", where, config.tasks.back().name));
-    });
-  }
+  object.Parts(
+      "rec_tasks", JsonNeed::kOptional, 1, "a list of at least one task", [&](const auto&... task) {
+        tasks.push_back(ReadTask(task...));
+        if (!names.insert(tasks.back().name).second)
+          throw Error(Format("{}: two are called '{}'", object.at("rec_tasks"), tasks.back().name));
+      });
+  if (!tasks.empty()) config.tasks = std::move(tasks);
 }
 
 void ReadMetrics(JsonObject& object, RecMetricsConfig& config) {
-  const Json* metrics = object.Find("rec_metrics");
-  if (metrics == nullptr) return;
-  const std::string where = object.at("rec_metrics");
-  if (!metrics->is_object()) ThrowExpected(where, "an object, a key a metric", *metrics);
-  for (const auto& [name, value] : metrics->items())
-    object.Try([&, &name = name, &value = value] {
-      config.metrics.push_back(ReadMetric(name, value, where + "." + name, object.problems()));
-    });
+  std::vector<std::string> names;
+  for (const MetricKind& kind : AllMetricKinds()) names.push_back(kind.name);
+  object.NamedParts("rec_metrics", names, [&](const std::string& name, const auto&... metric) {
+    config.metrics.push_back(ReadMetric(name, metric...));
+  });
 }
 
-std::vector<BatchSizeStage> ReadStages(const Json& list, const std::string& where) {
-  if (!list.is_array()) ThrowExpected(where, "a list", list);
-  std::vector<BatchSizeStage> stages;
-  for (size_t i = 0; i < list.size(); ++i) {
-    JsonObject object(list[i], Format("{}[{}]", where, i));
-    BatchSizeStage& stage = stages.emplace_back();
+BatchSizeStage ReadStage(const Json& value, const std::string& where, JsonProblems* problems) {
+  JsonObject object(value, where, problems);
+  BatchSizeStage stage;
+  object.Try([&] {
     object.Required("batch_size", stage.batch_size);
+    object.Note("batch_size", Within(1, SizeLimits::kBatch));
     CheckPositive(stage.batch_size, SizeLimits::kBatch, object.at("batch_size"));
-    if (object.Find("max_iters") != nullptr) {
-      object.Required("max_iters", stage.max_iters.emplace());
-      CheckPositive(*stage.max_iters, SizeLimits::kSteps, object.at("max_iters"));
-    }
-    object.Finish();
-  }
+  });
+  object.Try([&] {
+    const Json* last = object.Find("max_iters", TypeSchema(int64_t{}));
+    object.Note("max_iters", Within(1, SizeLimits::kSteps));
+    if (last == nullptr) return;
+    ReadJson(*last, object.at("max_iters"), stage.max_iters.emplace());
+    CheckPositive(*stage.max_iters, SizeLimits::kSteps, object.at("max_iters"));
+  });
+  object.Finish();
+  return stage;
+}
+
+void ReadStages(JsonObject& object, std::vector<BatchSizeStage>& stages) {
+  const std::string where = object.at("batch_size_stages");
+  const bool good =
+      object.Parts("batch_size_stages", JsonNeed::kOptional, 0, "a list",
+                   [&](const auto&... stage) { stages.push_back(ReadStage(stage...)); });
+  const JsonProblems* const problems = object.problems();
+  if (!good || object.describes() || (problems != nullptr && problems->In(where))) return;
   try {
     CheckBatchSizeStages(stages);
   } catch (const Error& error) {
     throw Error(Format("{}: {}", where, error.what()));
   }
-  return stages;
 }
 
-void ReadThroughput(JsonObject& object, RecMetricsConfig& config) {
-  const Json* value = object.Find("throughput_metric");
-  if (value == nullptr) return;
+void ReadThroughput(const Json& value, const std::string& where, JsonProblems* problems,
+                    RecMetricsConfig& config) {
   config.throughput.reset();
-  if (value->is_null()) return;
-  JsonObject throughput(*value, object.at("throughput_metric"), object.problems());
+  if (value.is_null()) return;
+  JsonObject throughput(value, where, problems);
+  throughput.AlsoTakes("null");
   ThroughputOptions& options = config.throughput.emplace();
   throughput.Try([&] {
     throughput.Optional("window_seconds", options.window_seconds);
+    throughput.Note("window_seconds", Above(0));
     if (!(options.window_seconds > 0))
       ThrowExpected(throughput.at("window_seconds"), "a number above 0", options.window_seconds);
   });
   throughput.Try([&] {
-    throughput.Optional("warmup_steps", options.warmup_steps);
-    CheckPositive(options.warmup_steps, SizeLimits::kSteps, throughput.at("warmup_steps"));
+    throughput.OptionalPositive("warmup_steps", options.warmup_steps, SizeLimits::kSteps);
   });
-  throughput.Try([&] {
-    if (const Json* stages = throughput.Find("batch_size_stages"))
-      options.batch_size_stages = ReadStages(*stages, throughput.at("batch_size_stages"));
-  });
+  throughput.Try([&] { ReadStages(throughput, options.batch_size_stages); });
   throughput.Finish();
 }
 
 void ReadIntervals(JsonObject& object, RecMetricsConfig& config) {
   object.Try([&] {
-    object.Optional("compute_interval_steps", config.compute_interval_steps);
-    CheckPositive(config.compute_interval_steps, SizeLimits::kSteps,
-                  object.at("compute_interval_steps"));
+    object.OptionalPositive("compute_interval_steps", config.compute_interval_steps,
+                            SizeLimits::kSteps);
   });
   const bool low =
       object.Try([&] { object.Optional("min_compute_interval", config.min_compute_interval); });
   const bool high =
       object.Try([&] { object.Optional("max_compute_interval", config.max_compute_interval); });
+  object.Note("min_compute_interval", AtLeast(0));
+  object.Note("max_compute_interval", Above(0));
   if (!low || !high) return;
   if (!(config.min_compute_interval >= 0))
     ThrowExpected(object.at("min_compute_interval"), "a number of at least 0",
@@ -209,7 +210,8 @@ RecMetricsConfig RecMetricsFromJson(const Json& value, const std::string& where,
   RecMetricsConfig config;
   object.Try([&] { ReadTasks(object, config); });
   object.Try([&] { ReadMetrics(object, config); });
-  object.Try([&] { ReadThroughput(object, config); });
+  object.Part("throughput_metric", JsonNeed::kOptional,
+              [&](const auto&... throughput) { ReadThroughput(throughput..., config); });
   object.Try([&] { ReadIntervals(object, config); });
   object.Try([&] { object.Optional("should_validate_update", config.should_validate_update); });
   object.Finish();

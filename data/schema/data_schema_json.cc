@@ -17,7 +17,7 @@ constexpr int64_t kMostOfABag = int64_t{1} << 31;
 // A string that is not empty; "" where the key is absent.
 std::string Text(JsonObject& object, const char* key) {
   std::string text;
-  const Json* value = object.Find(key);
+  const Json* value = object.Find(key, {{"type", "string"}, {"minLength", 1}});
   if (value == nullptr) return text;
   ReadJson(*value, object.at(key), text);
   if (text.empty()) ThrowExpected(object.at(key), "a string that is not empty", *value);
@@ -27,7 +27,9 @@ std::string Text(JsonObject& object, const char* key) {
 // A string or a list of them, none empty.
 std::vector<std::string> Texts(JsonObject& object, const char* key) {
   std::vector<std::string> texts;
-  const Json* value = object.Find(key);
+  const Json text = {{"type", "string"}, {"minLength", 1}};
+  const Json* value =
+      object.Find(key, {{"type", {"string", "array"}}, {"minLength", 1}, {"items", text}});
   if (value == nullptr) return texts;
   if (!value->is_array()) return {Text(object, key)};
   ReadJson(*value, object.at(key), texts);
@@ -47,7 +49,8 @@ void CheckUnique(const std::vector<Entry>& entries, const std::string& where) {
 // ---- one entry, but for its names
 
 void FillMissing(JsonObject& object, DenseEntry& entry) {
-  const Json* missing = object.Find("missing");
+  const Json* missing = object.Find(
+      "missing", {{"type", {"number", "string"}}, {"pattern", "^error$"}, {"default", 0}});
   if (missing == nullptr) return;
   entry.missing.reset();
   if (*missing == "error") return;
@@ -60,6 +63,7 @@ void FillMissing(JsonObject& object, DenseEntry& entry) {
 void FillTransform(JsonObject& object, DenseEntry& entry) {
   std::string transform = "as_is";
   object.Optional("transform", transform);
+  object.Note("transform", {{"pattern", "^(as_is|log1p|log\\+-?[0-9]+)$"}});
   if (transform != "as_is" && transform != "log1p" && !transform.starts_with("log+"))
     ThrowExpected(object.at("transform"), "\"as_is\" or \"log1p\" or \"log+C\"", transform);
   try {
@@ -70,7 +74,7 @@ void FillTransform(JsonObject& object, DenseEntry& entry) {
 }
 
 void FillNormalize(JsonObject& object, DenseEntry& entry) {
-  const Json* normalize = object.Find("normalize");
+  const Json* normalize = object.Find("normalize", ListSchema(TypeSchema(double{}), 2, 2));
   if (normalize == nullptr) return;
   std::vector<double> pair;
   ReadJson(*normalize, object.at("normalize"), pair);
@@ -83,15 +87,13 @@ void Fill(JsonObject& object, DenseEntry& entry) {
   object.Try([&] { FillMissing(object, entry); });
   object.Try([&] { FillTransform(object, entry); });
   object.Try([&] { FillNormalize(object, entry); });
-  object.Try([&] {
-    object.Optional("size", entry.size);
-    CheckPositive(entry.size, SizeLimits::kDim, object.at("size"));
-  });
+  object.Try([&] { object.OptionalPositive("size", entry.size, SizeLimits::kDim); });
   object.Try([&] { entry.separator = Text(object, "separator"); });
 }
 
 void FillMissing(JsonObject& object, FeatureEntry& entry) {
-  const Json* missing = object.Find("missing");
+  const Json* missing =
+      object.Find("missing", {{"type", {"string", "number"}}, {"default", "empty_bag"}});
   if (missing == nullptr || *missing == "empty_bag") return;
   if (*missing == "row0") {
     entry.missing = MissingFeature::kRow0;
@@ -134,16 +136,20 @@ void FillVocabulary(const Json& value, const std::string& where, FeatureEntry& e
 }
 
 void FillIds(JsonObject& object, FeatureEntry& entry) {
+  const auto read_ids = [&] {
+    object.OptionalWord("ids", entry.ids, {IdKind::kInt, IdKind::kHex, IdKind::kText});
+  };
+  if (object.describes()) read_ids();
   const Json* const ids = object.Find("ids");
-  const Json* const vocabulary = object.Find("vocabulary");
-  const Json* const boundaries = object.Find("boundaries");
+  const Json* const vocabulary = object.Find(
+      "vocabulary", {{"type", {"array", "string"}}, {"items", TypeSchema(std::string())}});
+  const Json* const boundaries = object.Find("boundaries", ListSchema(TypeSchema(double{}), 0));
   if ((ids != nullptr) + (vocabulary != nullptr) + (boundaries != nullptr) > 1) {
     const std::string inside = object.at("ids");
     throw Error(Format("{}: give one of ids, vocabulary and boundaries",
                        inside.substr(0, inside.rfind('.'))));
   }
-  if (ids != nullptr)
-    object.OptionalWord("ids", entry.ids, {IdKind::kInt, IdKind::kHex, IdKind::kText});
+  if (ids != nullptr) read_ids();
   if (vocabulary != nullptr) {
     entry.ids = IdKind::kVocabulary;
     FillVocabulary(*vocabulary, object.at("vocabulary"), entry);
@@ -168,17 +174,17 @@ void FillWeights(JsonObject& object, FeatureEntry& entry) {
 }
 
 void FillLengths(JsonObject& object, FeatureEntry& entry) {
+  object.Try([&] { object.OptionalCount("drop_last", entry.drop_last, kMostOfABag); });
   object.Try([&] {
-    object.Optional("drop_last", entry.drop_last);
-    CheckCount(entry.drop_last, kMostOfABag, object.at("drop_last"));
-  });
-  object.Try([&] {
-    if (object.Find("max_length") == nullptr) return;
-    object.Optional("max_length", entry.max_length.emplace());
+    Json schema = TypeSchema(int64_t{});
+    schema.update(Within(1, kMostOfABag));
+    const Json* most = object.Find("max_length", schema);
+    if (most == nullptr) return;
+    ReadJson(*most, object.at("max_length"), entry.max_length.emplace());
     CheckPositive(*entry.max_length, kMostOfABag, object.at("max_length"));
   });
   object.Try([&] {
-    const Json* keep = object.Find("keep");
+    const Json* keep = object.Find("keep", WordSchema({"first", "last"}, "first"));
     if (keep == nullptr) return;
     if (*keep != "first" && *keep != "last")
       ThrowExpected(object.at("keep"), "\"first\" or \"last\"", *keep);
@@ -196,7 +202,9 @@ void Fill(JsonObject& object, FeatureEntry& entry) {
 
 void FillMissing(JsonObject& object, LabelEntry& entry) {
   using Missing = LabelEntry::Missing;
-  const Json* missing = object.Find("missing");
+  const Json* missing = object.Find(
+      "missing",
+      {{"type", {"number", "string"}}, {"pattern", "^(skip|error)$"}, {"default", "error"}});
   if (missing == nullptr || *missing == "error") return;
   if (*missing == "skip") {
     entry.missing = Missing::kSkip;
@@ -223,7 +231,8 @@ void Fill(JsonObject& object, LabelEntry& entry) {
   object.Try([&] { RefuseTransforms(object); });
   object.Try([&] { FillMissing(object, entry); });
   object.Try([&] {
-    if (object.Find("at_least") != nullptr) object.Optional("at_least", entry.at_least.emplace());
+    const Json* least = object.Find("at_least", TypeSchema(double{}));
+    if (least != nullptr) ReadJson(*least, object.at("at_least"), entry.at_least.emplace());
   });
 }
 
@@ -235,9 +244,11 @@ void AddEntries(const Json& item, const std::string& where, JsonProblems* proble
                 std::vector<Entry>& entries) {
   const Json named = {{"name", item}};
   JsonObject object(item.is_string() ? named : item, where, problems);
+  object.AlsoTakes("string");
   std::string name, from;
   const bool good = object.Try([&] {
     name = Text(object, "name");
+    object.Need("name");
     if (name.empty()) throw Error(Format("{}: the key is missing", object.at("name")));
   });
   object.Try([&] { from = Text(object, "from"); });
@@ -260,23 +271,20 @@ void AddEntries(const Json& item, const std::string& where, JsonProblems* proble
 
 template <typename Entry>
 void ReadEntries(JsonObject& object, const char* key, std::vector<Entry>& entries) {
-  const Json* list = object.Find(key);
-  if (list == nullptr) return;
-  if (!list->is_array()) ThrowExpected(object.at(key), "a list", *list);
-  for (size_t i = 0; i < list->size(); ++i)
-    object.Try([&] {
-      AddEntries((*list)[i], Format("{}[{}]", object.at(key), i), object.problems(), entries);
-    });
+  object.Parts(key, JsonNeed::kOptional, 0, "a list",
+               [&](const auto&... item) { AddEntries(item..., entries); });
   CheckUnique(entries, object.at(key));
 }
 
 void ReadColumns(JsonObject& object, DataSchema& schema) {
-  const Json* list = object.Find("columns");
+  if (schema.format != RowFormat::kCsv && schema.format != RowFormat::kTsv) {
+    for (const char* key : {"columns", "delimiter"})
+      object.Refuse(key, Format("{} has none", schema.format));
+    return;
+  }
+  const Json* list = object.Find("columns", ListSchema(TypeSchema(std::string()), 1));
   const std::string delimiter = Text(object, "delimiter");
-  const bool has_columns = schema.format == RowFormat::kCsv || schema.format == RowFormat::kTsv;
-  for (const char* key : {"columns", "delimiter"})
-    if (!has_columns && object.Find(key) != nullptr)
-      throw Error(Format("{}: {} has none", object.at(key), schema.format));
+  object.Note("delimiter", {{"default", schema.format == RowFormat::kTsv ? "\t" : ","}});
   if (schema.format == RowFormat::kTsv) schema.delimiter = '\t';
   if (!delimiter.empty()) {
     if (delimiter.size() != 1)
@@ -301,12 +309,6 @@ void ReadColumns(JsonObject& object, DataSchema& schema) {
 
 // Arrays are taken as they are: what only texts have is refused.
 void CheckNpz(const DataSchema& schema, const JsonObject& object) {
-  const auto refuse = [&](const std::string& key) {
-    throw Error(Format("{}: npz has none: its arrays are taken as they are", object.at(key)));
-  };
-  if (!schema.null.empty()) refuse("null");
-  if (!schema.weight.empty()) refuse("weight");
-  if (!schema.time.empty()) refuse("time");
   for (const FeatureEntry& f : schema.features)
     if (f.ids != IdKind::kInt || !f.separator.empty() || f.weighted() || f.drop_last > 0 ||
         f.max_length || f.keep_last || f.missing == MissingFeature::kItem)
@@ -321,13 +323,19 @@ void CheckNpz(const DataSchema& schema, const JsonObject& object) {
 DataSchema DataSchemaFromJson(JsonObject& object, RowFormat format) {
   DataSchema schema;
   schema.format = format;
+  const auto read_of_text = [&](const char* key, auto& value, auto&& read) {
+    object.Try([&] {
+      if (!schema.is_text()) object.Refuse(key, "npz has none: its arrays are taken as they are");
+      if (schema.is_text()) value = read(object, key);
+    });
+  };
   object.Try([&] { ReadColumns(object, schema); });
-  object.Try([&] { schema.null = Texts(object, "null"); });
+  read_of_text("null", schema.null, Texts);
   object.Try([&] { ReadEntries(object, "dense", schema.dense); });
   object.Try([&] { ReadEntries(object, "features", schema.features); });
   object.Try([&] { ReadEntries(object, "labels", schema.labels); });
-  object.Try([&] { schema.weight = Text(object, "weight"); });
-  object.Try([&] { schema.time = Text(object, "time"); });
+  read_of_text("weight", schema.weight, Text);
+  read_of_text("time", schema.time, Text);
   if (format == RowFormat::kNpz) object.Try([&] { CheckNpz(schema, object); });
   return schema;
 }

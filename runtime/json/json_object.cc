@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/base/nearest.h"
+#include "runtime/base/size_limits.h"
 #include "runtime/json/json_reader.h"
 
 namespace tessera::internal {
@@ -85,6 +86,10 @@ bool JsonProblems::In(std::string_view path) const {
   });
 }
 
+void JsonProblems::Add(const JsonProblems& others) {
+  problems_.insert(problems_.end(), others.problems_.begin(), others.problems_.end());
+}
+
 void JsonProblems::ThrowIfAny(const std::string& source) const {
   if (problems_.empty()) return;
   if (problems_.size() == 1) throw Error(Format("{}: {}", source, problems_.front()));
@@ -94,9 +99,13 @@ void JsonProblems::ThrowIfAny(const std::string& source) const {
 }
 
 JsonObject::JsonObject(const Json& value, std::string where, JsonProblems* problems)
-    : value_(value), where_(std::move(where)), problems_(problems) {
+    : value_(value),
+      where_(std::move(where)),
+      problems_(problems),
+      schema_(problems == nullptr ? nullptr : problems->schema()) {
   if (!value.is_object())
     ThrowExpected(where_.empty() ? "the document" : where_, "an object {…}", value);
+  if (describes()) *schema_ = {{"type", "object"}, {"properties", Json::object()}};
 }
 
 std::string JsonObject::at(std::string_view key) const {
@@ -109,6 +118,11 @@ const Json* JsonObject::Find(std::string_view key) {
   return found == value_.end() ? nullptr : &*found;
 }
 
+const Json* JsonObject::Find(std::string_view key, const Json& schema) {
+  if (describes()) Describe(key, schema);
+  return Find(key);
+}
+
 bool JsonObject::Has(std::string_view key) const { return value_.contains(std::string(key)); }
 
 const Json& JsonObject::Require(std::string_view key) {
@@ -117,7 +131,58 @@ const Json& JsonObject::Require(std::string_view key) {
   return *value;
 }
 
+void JsonObject::OptionalPositive(std::string_view key, int64_t& out, int64_t most) {
+  Optional(key, out);
+  Note(key, Within(1, most));
+  CheckPositive(out, most, at(key));
+}
+
+void JsonObject::OptionalCount(std::string_view key, int64_t& out, int64_t most) {
+  Optional(key, out);
+  Note(key, Within(0, most));
+  CheckCount(out, most, at(key));
+}
+
+void JsonObject::Refuse(std::string_view key, std::string_view reason) {
+  if (describes()) return;
+  if (Find(key) != nullptr) throw Error(Format("{}: {}", at(key), reason));
+}
+
+void JsonObject::Describe(std::string_view key, const Json& schema, JsonNeed need) {
+  (*schema_)["properties"][std::string(key)] = schema;
+  if (need == JsonNeed::kRequired) (*schema_)["required"].push_back(key);
+}
+
+void JsonObject::Note(std::string_view key, const Json& keywords) {
+  if (describes()) (*schema_)["properties"][std::string(key)].update(keywords);
+}
+
+void JsonObject::Need(std::string_view key) {
+  if (describes()) (*schema_)["required"].push_back(key);
+}
+
+void JsonObject::NeededUnless(std::string_view key, std::string_view other, const Json& value) {
+  if (!describes()) return;
+  Json& required = (*schema_)["required"];
+  required.erase(std::ranges::remove(required, key).begin(), required.end());
+  if (required.empty()) schema_->erase("required");
+  const Json there = {{"required", {key}}};
+  const Json excused = {{"required", {other}}, {"properties", {{other, {{"const", value}}}}}};
+  const Json either = {{"anyOf", {there, excused}}};
+  (*schema_)["allOf"].push_back(either);
+}
+
+void JsonObject::AlsoTakes(std::string_view type) {
+  if (describes()) (*schema_)["type"] = {"object", type};
+}
+
 void JsonObject::Finish() const {
+  if (describes()) {
+    for (const std::string& name : known_)  // what was asked for and not described
+      if (!(*schema_)["properties"].contains(name)) (*schema_)["properties"][name] = true;
+    (*schema_)["additionalProperties"] = false;
+    return;
+  }
   std::string known;
   std::vector<std::string> absent;
   for (const std::string& name : known_) {

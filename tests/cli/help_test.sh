@@ -19,7 +19,8 @@ has out "--frequency-threshold"
 run 0 generate --help
 has out "--zipf"
 
-fails_saying "expected a command: train, describe, generate, preprocess, inspect, reshard, export"
+fails_saying \
+  "expected a command: train, config, describe, generate, preprocess, inspect, reshard, export"
 fails_saying "fly" fly
 run 0 train --help && mv out train_help && run 0 help train
 cmp -s out train_help || fail "help train is not train --help"

@@ -1,11 +1,12 @@
 #include "train/config/data_json.h"
 
+#include <iterator>
 #include <utility>
 
 #include "data/files/ratings.h"
 #include "data/schema/data_schema_json.h"
 #include "runtime/base/size_limits.h"
-#include "train/config/number_json.h"
+#include "runtime/json/json_kinds.h"
 
 namespace tessera {
 namespace {
@@ -33,15 +34,13 @@ namespace internal {
 namespace {
 
 void ReadRows(JsonObject& object, const char* key, int64_t& rows) {
-  object.Try([&] {
-    object.Optional(key, rows);
-    CheckCount(rows, SizeLimits::kRows, object.at(key));
-  });
+  object.Try([&] { object.OptionalCount(key, rows, SizeLimits::kRows); });
 }
 
 void ReadMadeUpRows(JsonObject& object, DataConfig& data) {
   object.Try([&] {
     object.Required("rows", data.rows);
+    object.Note("rows", Within(1, SizeLimits::kRows));
     CheckPositive(data.rows, SizeLimits::kRows, object.at("rows"));
   });
   ReadRows(object, "eval_rows", data.eval_rows);
@@ -61,6 +60,9 @@ void ReadRandom(JsonObject& object, RandomDataConfig& random) {
   ReadSeed(object, random.seed);
   object.Try([&] {
     object.Optional("ids_per_feature", random.ids_per_feature);
+    Json ids = TypeSchema(int64_t{});
+    ids.update(Within(1, SizeLimits::kIdsABag));
+    object.Note("ids_per_feature", {{"items", ids}});
     for (size_t i = 0; i < random.ids_per_feature.size(); ++i)
       CheckPositive(random.ids_per_feature[i], SizeLimits::kIdsABag,
                     Format("{}[{}]", object.at("ids_per_feature"), i));
@@ -75,10 +77,8 @@ ShuffleOptions ShuffleFromJson(const Json& value, const std::string& where,
   ReadSeed(object, shuffle.seed);
   for (const auto& [key, rows] :
        {std::pair{"window_rows", &shuffle.window_rows}, {"block_rows", &shuffle.block_rows}})
-    object.Try([&, key = key, rows = rows] {
-      object.Optional(key, *rows);
-      CheckPositive(*rows, SizeLimits::kRows, object.at(key));
-    });
+    object.Try(
+        [&, key = key, rows = rows] { object.OptionalPositive(key, *rows, SizeLimits::kRows); });
   object.Finish();
   return shuffle;
 }
@@ -114,20 +114,7 @@ bool IsCriteo(DataFormat format) {
   return format == DataFormat::kCriteo || format == DataFormat::kPlanted;
 }
 
-}  // namespace
-
-void ReadSeed(JsonObject& object, uint64_t& seed) {
-  int64_t value = static_cast<int64_t>(seed);
-  object.Try([&] {
-    object.Optional("seed", value);
-    if (value < 0)
-      throw Error(
-          Format("{}: expected a number that is not negative, got {}", object.at("seed"), value));
-    seed = static_cast<uint64_t>(value);
-  });
-}
-
-DataConfig DataFromJson(const Json& value, const std::string& where, JsonProblems* problems) {
+DataConfig ReadData(const Json& value, const std::string& where, JsonProblems* problems) {
   JsonObject object(value, where, problems);
   DataConfig data;
   object.OptionalWord(
@@ -138,10 +125,8 @@ DataConfig DataFromJson(const Json& value, const std::string& where, JsonProblem
     object.Try([&] {
       object.OptionalWord("missing", data.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
     });
-  object.Try([&] {
-    if (const Json* shuffle = object.Find("shuffle"))
-      data.shuffle = ShuffleFromJson(*shuffle, object.at("shuffle"), problems);
-  });
+  object.Part("shuffle", JsonNeed::kOptional,
+              [&](const auto&... shuffle) { data.shuffle = ShuffleFromJson(shuffle...); });
   if (data.format == DataFormat::kPlanted || data.format == DataFormat::kRandom)
     ReadMadeUpRows(object, data);
   if (data.format == DataFormat::kPlanted) ReadPlanted(object, data.planted);
@@ -151,6 +136,27 @@ DataConfig DataFromJson(const Json& value, const std::string& where, JsonProblem
   ReadSchema(object, data);
   object.Finish();
   return data;
+}
+
+}  // namespace
+
+void ReadSeed(JsonObject& object, uint64_t& seed) {
+  int64_t value = static_cast<int64_t>(seed);
+  object.Try([&] {
+    object.Optional("seed", value);
+    object.Note("seed", AtLeast(0));
+    if (value < 0)
+      throw Error(
+          Format("{}: expected a number that is not negative, got {}", object.at("seed"), value));
+    seed = static_cast<uint64_t>(value);
+  });
+}
+
+DataConfig DataFromJson(const Json& value, const std::string& where, JsonProblems* problems) {
+  const JsonKinds formats = {
+      "format", {std::begin(kFormats), std::end(kFormats)}, ToString(DataConfig{}.format)};
+  return ReadKinds(value, problems, formats,
+                   [&](const Json& data, JsonProblems* of) { return ReadData(data, where, of); });
 }
 
 Json DataToJson(const DataConfig& data) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/json/json_kinds.h"
 #include "train/config/number_json.h"
 
 namespace tessera::internal {
@@ -30,17 +31,22 @@ double ReadOption(const Json& value, const std::string& option, const std::strin
   return flag ? 1 : 0;
 }
 
-}  // namespace
+Json OptionSchema(const DenseOptimizerConfig& config, const std::string& option) {
+  if (IsFlag(option)) return SchemaOf(config.Get(option) != 0);
+  Json schema = SchemaOf(config.Get(option));
+  schema.update(NumberFieldBounds(option));
+  return schema;
+}
 
-DenseOptimizerConfig DenseOptimizerFromJson(const Json& value, const std::string& where,
-                                            JsonProblems* problems) {
+DenseOptimizerConfig ReadDenseOptimizer(const Json& value, const std::string& where,
+                                        JsonProblems* problems) {
   JsonObject object(value, where, problems);
   std::string name;
   object.Required("name", name);
   CheckName(name, object.at("name"));
   DenseOptimizerConfig config(name);
   for (const std::string& option : config.Options()) {
-    const Json* given = object.Find(option);
+    const Json* given = object.Find(option, OptionSchema(config, option));
     if (given == nullptr) continue;
     object.Try([&] {
       const double number = ReadOption(*given, option, object.at(option));
@@ -51,6 +57,16 @@ DenseOptimizerConfig DenseOptimizerFromJson(const Json& value, const std::string
   object.Finish();
   config.Check();
   return config;
+}
+
+}  // namespace
+
+DenseOptimizerConfig DenseOptimizerFromJson(const Json& value, const std::string& where,
+                                            JsonProblems* problems) {
+  return ReadKinds(value, problems, {"name", DenseOptimizerConfig::AllNames()},
+                   [&](const Json& optimizer, JsonProblems* of) {
+                     return ReadDenseOptimizer(optimizer, where, of);
+                   });
 }
 
 Json DenseOptimizerToJson(const DenseOptimizerConfig& config) {

@@ -6,8 +6,10 @@ namespace tessera::internal {
 namespace {
 
 void ReadInterval(JsonObject& object, EvaluationConfig& config) {
-  const Json* const steps = object.Find("every_steps");
-  const Json* const fraction = object.Find("every");
+  const Json* const steps = object.Find("every_steps", TypeSchema(config.every_steps));
+  object.Note("every_steps", Within(1, SizeLimits::kSteps));
+  const Json* const fraction = object.Find("every", TypeSchema(config.every));
+  object.Note("every", {{"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}});
   if (steps != nullptr && fraction != nullptr)
     throw Error(Format("{} beside {}: expected one of the two", object.at("every"),
                        object.at("every_steps")));
@@ -29,19 +31,17 @@ EvaluationConfig EvaluationFromJson(const Json& value, const std::string& where,
   EvaluationConfig config;
   object.Try([&] { ReadInterval(object, config); });
   object.Try([&] {
-    const Json* metric = object.Find("metric");
     object.Optional("metric", config.metric);
+    object.Note("metric", {{"minLength", 1}});
+    const Json* metric = object.Find("metric");
     if (metric != nullptr && config.metric.empty())
       ThrowExpected(object.at("metric"), "a metric's name", *metric);
   });
   object.Try([&] {
-    const Json* target = object.Find("target");
+    const Json* target = object.Find("target", TypeSchema(0.0));
     if (target != nullptr) ReadJson(*target, object.at("target"), config.target.emplace());
   });
-  object.Try([&] {
-    object.Optional("patience", config.patience);
-    CheckCount(config.patience, SizeLimits::kSteps, object.at("patience"));
-  });
+  object.Try([&] { object.OptionalCount("patience", config.patience, SizeLimits::kSteps); });
   object.Finish();
   return config;
 }

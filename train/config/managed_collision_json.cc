@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/json/json_kinds.h"
+
 namespace tessera::internal {
 namespace {
 
@@ -11,6 +13,7 @@ constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 void ReadWithin(JsonObject& object, const char* key, int64_t low, int64_t high, int64_t& number) {
   object.Try([&] {
     object.Optional(key, number);
+    object.Note(key, Within(low, high));
     if (number >= low && number <= high) return;
     throw Error(Format("{}: expected {}, got {}", object.at(key),
                        high == kAny ? Format("{} or more", low) : Format("{} to {}", low, high),
@@ -21,6 +24,7 @@ void ReadWithin(JsonObject& object, const char* key, int64_t low, int64_t high, 
 void ReadWithin(JsonObject& object, const char* key, double high, double& number) {
   object.Try([&] {
     object.Optional(key, number);
+    object.Note(key, {{"minimum", 0}, {"maximum", high}});
     if (!(number >= 0 && number <= high))
       throw Error(
           Format("{}: expected a number from 0 to {}, got {}", object.at(key), high, number));
@@ -43,7 +47,8 @@ GrowingIndexOptions ReadGrowing(JsonObject& object) {
   return options;
 }
 
-AdmissionConfig ReadAdmission(const Json& value, const std::string& where, JsonProblems* problems) {
+AdmissionConfig ReadAdmissionOfKind(const Json& value, const std::string& where,
+                                    JsonProblems* problems) {
   using Kind = AdmissionKind;
   JsonObject object(value, where, problems);
   AdmissionConfig admission;
@@ -58,19 +63,28 @@ AdmissionConfig ReadAdmission(const Json& value, const std::string& where, JsonP
   return admission;
 }
 
+AdmissionConfig ReadAdmission(const Json& value, const std::string& where, JsonProblems* problems) {
+  JsonKinds kinds = {.key = "kind", .words = {}};
+  for (const AdmissionKind kind : {AdmissionKind::kAll, AdmissionKind::kDynamic,
+                                   AdmissionKind::kAverage, AdmissionKind::kProbabilistic})
+    kinds.words.push_back(ToString(kind));
+  return ReadKinds(value, problems, kinds, [&](const Json& admission, JsonProblems* of) {
+    return ReadAdmissionOfKind(admission, where, of);
+  });
+}
+
 MchConfig ReadMch(JsonObject& object) {
   MchConfig config;
   ReadEviction(object, config.eviction);
   object.Try([&] {
     object.Optional("decay_exponent", config.decay_exponent);
+    object.Note("decay_exponent", Above(0));
     if (!(config.decay_exponent > 0))
       throw Error(Format("{}: expected a number above 0, got {}", object.at("decay_exponent"),
                          config.decay_exponent));
   });
-  object.Try([&] {
-    if (const Json* admission = object.Find("admission"))
-      config.admission = ReadAdmission(*admission, object.at("admission"), object.problems());
-  });
+  object.Part("admission", JsonNeed::kOptional,
+              [&](const auto&... admission) { config.admission = ReadAdmission(admission...); });
   ReadWithin(object, "eviction_interval", 1, 1'000'000'000, config.eviction_interval);
   ReadWithin(object, "input_hash_size", 0, kAny, config.input_hash_size);
   ReadWithin(object, "mch_size", 0, kAny - 2, config.mch_size);
@@ -101,13 +115,24 @@ HashZchOptions ReadHashZch(JsonObject& object) {
   return options;
 }
 
-ManagedCollisionConfig ReadKind(JsonObject& object) {
+const JsonKinds kModules = {"kind", {"growing", "mch", "hash_zch"}};
+
+ManagedCollisionConfig ReadModule(JsonObject& object) {
   std::string kind;
   object.Required("kind", kind);
   if (kind == "growing") return ReadGrowing(object);
   if (kind == "mch") return ReadMch(object);
   if (kind == "hash_zch") return ReadHashZch(object);
-  ThrowExpected(object.at("kind"), R"("growing" or "mch" or "hash_zch")", kind);
+  ThrowExpected(object.at("kind"), AnyOfWords(kModules.words), kind);
+}
+
+ManagedTableConfig ReadTable(const Json& value, const std::string& where, JsonProblems* problems) {
+  JsonObject object(value, where, problems);
+  object.AlsoTakes("null");
+  ManagedTableConfig config{.module = ReadModule(object)};
+  ReadWithin(object, "num_parts", 0, kAny, config.num_parts);
+  object.Finish();
+  return config;
 }
 
 Json OptionsToJson(const GrowingIndexOptions& options) {
@@ -162,11 +187,9 @@ std::optional<ManagedTableConfig> ManagedCollisionFromJson(const Json& value,
                                                            const std::string& where,
                                                            JsonProblems* problems) {
   if (value.is_null()) return std::nullopt;
-  JsonObject object(value, where, problems);
-  ManagedTableConfig config{.module = ReadKind(object)};
-  ReadWithin(object, "num_parts", 0, kAny, config.num_parts);
-  object.Finish();
-  return config;
+  return ReadKinds(value, problems, kModules, [&](const Json& module, JsonProblems* of) {
+    return ReadTable(module, where, of);
+  });
 }
 
 Json ManagedCollisionToJson(const ManagedTableConfig& config) {

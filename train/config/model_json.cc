@@ -2,6 +2,7 @@
 
 #include "data/click_row.h"
 #include "runtime/base/size_limits.h"
+#include "runtime/json/json_kinds.h"
 #include "train/config/tasks_json.h"
 
 namespace tessera::internal {
@@ -13,19 +14,24 @@ bool IsMixture(const RankingNetConfig& config) {
   return config.type == Type::kMmoe || config.type == Type::kPle;
 }
 
+JsonKinds ModelTypes() {
+  JsonKinds kinds = {.key = "type", .words = {}};
+  for (const Type type : kRankingModelTypes) kinds.words.push_back(ToString(type));
+  return kinds;
+}
+
 Type ReadType(JsonObject& object) {
-  std::string name, known;
+  std::string name;
   object.Required("type", name);
-  for (const Type type : kRankingModelTypes) {
+  for (const Type type : kRankingModelTypes)
     if (name == ToString(type)) return type;
-    known += (known.empty() ? "\"" : " or \"") + ToString(type) + "\"";
-  }
-  ThrowExpected(object.at("type"), known, name);
+  ThrowExpected(object.at("type"), AnyOfWords(ModelTypes().words), name);
 }
 
 void ReadSize(JsonObject& object, const char* key, int64_t& size, int64_t most = SizeLimits::kDim) {
   object.Try([&] {
     object.Required(key, size);
+    object.Note(key, Within(1, most));
     CheckPositive(size, most, object.at(key));
   });
 }
@@ -33,6 +39,9 @@ void ReadSize(JsonObject& object, const char* key, int64_t& size, int64_t most =
 bool ReadSizes(JsonObject& object, const char* key, std::vector<int64_t>& sizes) {
   return object.Try([&] {
     object.Required(key, sizes);
+    Json size = TypeSchema(int64_t{});
+    size.update(Within(1, SizeLimits::kDim));
+    object.Note(key, ListSchema(size, 1, SizeLimits::kLayers));
     if (sizes.empty()) throw Error(Format("{}: expected at least one layer", object.at(key)));
     CheckLayers(sizes, object.at(key));
   });
@@ -42,18 +51,19 @@ bool ReadSizes(JsonObject& object, const char* key, std::vector<int64_t>& sizes)
 void ReadDenseIn(JsonObject& object, RankingNetConfig& config) {
   config.dense_in = ClickRow::kIntegers;
   object.Find("dense_in");
-  const Json* dense = object.Find(config.type == Type::kDeepFm ? "hidden" : "dense_arch");
+  const char* const dense = config.type == Type::kDeepFm ? "hidden" : "dense_arch";
+  object.Find(dense);
   object.Try([&] {
     int64_t dense_in = config.dense_in;
-    object.Optional("dense_in", dense_in);
-    CheckCount(dense_in, SizeLimits::kDim, object.at("dense_in"));
-    if (dense != nullptr) CheckPositive(dense_in, SizeLimits::kDim, object.at("dense_in"));
+    object.OptionalCount("dense_in", dense_in, SizeLimits::kDim);
+    if (object.Has(dense)) CheckPositive(dense_in, SizeLimits::kDim, object.at("dense_in"));
     config.dense_in = dense_in;
   });
 }
 
 void ReadDenseArch(JsonObject& object, RankingNetConfig& config) {
   if (config.dense_in > 0) ReadSizes(object, "dense_arch", config.dense_arch);
+  object.NeededUnless("dense_arch", "dense_in", 0);
 }
 
 // The last size of a branch is so many times the dim of the tables.
@@ -87,6 +97,7 @@ void ReadDlrm(JsonObject& object, RankingNetConfig& config) {
 
 void ReadDeepFm(JsonObject& object, RankingNetConfig& config) {
   if (config.dense_in > 0) ReadSize(object, "hidden", config.hidden);
+  object.NeededUnless("hidden", "dense_in", 0);
   ReadSize(object, "deep_fm_dim", config.deep_fm_dim);
 }
 
@@ -106,6 +117,7 @@ void ReadTowers(JsonObject& object, RankingNetConfig& config) {
        {std::pair{"query", &config.query}, std::pair{"candidate", &config.candidate}}) {
     object.Try([&, key = key, features = features] {
       object.Required(key, *features);
+      object.Note(key, {{"minItems", 1}});
       if (features->empty())
         throw Error(Format("{}: expected at least one feature", object.at(key)));
     });
@@ -114,7 +126,9 @@ void ReadTowers(JsonObject& object, RankingNetConfig& config) {
 }
 
 void ReadPositionWeights(JsonObject& object, RankingNetConfig& config) {
-  const Json* json = object.Find("position_weights");
+  const Json length_of_bag = {{"type", "integer"}, {"minimum", 1}, {"maximum", SizeLimits::kDim}};
+  const Json* json = object.Find("position_weights",
+                                 {{"type", "object"}, {"additionalProperties", length_of_bag}});
   if (json == nullptr) return;
   if (config.weighted)
     throw Error(Format("{}: beside weighted, the weights that ids come with: expected one of them",
@@ -136,8 +150,8 @@ void ReadIdWeights(JsonObject& object, RankingNetConfig& config) {
   object.Try([&] { ReadPositionWeights(object, config); });
 }
 
-SequenceAttention ReadAttention(const Json& value, const std::string& where,
-                                JsonProblems* problems) {
+SequenceAttention ReadSequence(const Json& value, const std::string& where,
+                               JsonProblems* problems) {
   JsonObject object(value, where, problems);
   SequenceAttention attention;
   object.Try([&] { object.Required("sequence", attention.sequence); });
@@ -148,13 +162,17 @@ SequenceAttention ReadAttention(const Json& value, const std::string& where,
   return attention;
 }
 
-void ReadAttentions(JsonObject& object, RankingNetConfig& config, JsonProblems* problems) {
-  const Json* json = object.Find("attention");
-  if (json == nullptr) return;
-  const std::string where = object.at("attention");
-  if (!json->is_array()) ThrowExpected(where, "a list of objects", *json);
-  for (size_t i = 0; i < json->size(); ++i)
-    config.attention.push_back(ReadAttention((*json)[i], Format("{}[{}]", where, i), problems));
+void ReadAttention(JsonObject& object, RankingNetConfig& config) {
+  if (config.type == Type::kTwoTower) {
+    object.Try([&] {
+      object.Refuse("attention", "beside the type two_tower: its towers do not see each other");
+    });
+    return;
+  }
+  object.Parts("attention", JsonNeed::kOptional, 0, "a list of objects",
+               [&](const Json& value, const std::string& where, JsonProblems* problems) {
+                 config.attention.push_back(ReadSequence(value, where, problems));
+               });
 }
 
 // The last layer of what ends in one output, or in one a task.
@@ -189,26 +207,28 @@ void CheckOutputsOfType(const JsonObject& object, const RankingNetConfig& config
     CheckOutputs(object.at("over_arch"), config.over_arch, config.num_tasks());
 }
 
-}  // namespace
-
-RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where,
-                                    JsonProblems* problems) {
+RankingNetConfig ReadNet(const Json& value, const std::string& where, JsonProblems* problems) {
   JsonObject object(value, where, problems);
   RankingNetConfig config;
   config.type = ReadType(object);
   ReadSizesOfType(object, config);
   ReadIdWeights(object, config);
-  object.Try([&] { ReadAttentions(object, config, problems); });
-  object.Try([&] {
-    if (const Json* tasks = object.Find("tasks"))
-      config.tasks = TasksFromJson(*tasks, object.at("tasks"), problems);
-  });
+  ReadAttention(object, config);
+  ReadTasks(object, config.tasks);
   object.Finish();
   if (problems != nullptr && problems->In(where)) return config;
   object.Try([&] { CheckAttention(config); });
   object.Try([&] { CheckLosses(object.at("tasks"), config); });
   object.Try([&] { CheckOutputsOfType(object, config); });
   return config;
+}
+
+}  // namespace
+
+RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where,
+                                    JsonProblems* problems) {
+  return ReadKinds(value, problems, ModelTypes(),
+                   [&](const Json& net, JsonProblems* of) { return ReadNet(net, where, of); });
 }
 
 Json RankingNetToJson(const RankingNetConfig& config) {

@@ -1,26 +1,27 @@
 #include "train/config/number_json.h"
 
-#include <charconv>
-#include <iterator>
-
 #include "runtime/base/check.h"
 
 namespace tessera::internal {
+namespace {
+
+bool IsBelowOne(const std::string& key) { return key == "beta1" || key == "beta2"; }
+bool MayBeNegative(const std::string& key) { return key == "dampening"; }
+
+}  // namespace
 
 void CheckNumberField(const std::string& key, double value, const std::string& where) {
-  const bool below_one = key == "beta1" || key == "beta2", may_be_negative = key == "dampening";
-  if (value < 0 && !may_be_negative)
+  if (value < 0 && !MayBeNegative(key))
     throw Error(Format("{}: expected a number that is not negative, got {}", where, value));
-  if (below_one && value >= 1)
+  if (IsBelowOne(key) && value >= 1)
     throw Error(Format("{}: expected a number below 1, got {}", where, value));
 }
 
-double ShortestDouble(float value) {
-  char text[64];
-  const auto written = std::to_chars(text, std::end(text), value);
-  double shortest = 0;
-  std::from_chars(text, written.ptr, shortest);
-  return shortest;
+Json NumberFieldBounds(const std::string& key) {
+  Json bounds = Json::object();
+  if (!MayBeNegative(key)) bounds["minimum"] = 0;
+  if (IsBelowOne(key)) bounds["exclusiveMaximum"] = 1;
+  return bounds;
 }
 
 }  // namespace tessera::internal

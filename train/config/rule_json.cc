@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "optim/rule_options.h"
+#include "runtime/json/json_kinds.h"
 #include "train/config/number_json.h"
 
 namespace tessera::internal {
@@ -13,7 +14,10 @@ namespace {
 void ReadField(JsonObject& object, const char* key, bool& field) { object.Optional(key, field); }
 
 void ReadField(JsonObject& object, const char* key, std::floating_point auto& field) {
-  const Json* value = object.Find(key);
+  Json bounds = NumberFieldBounds(key);
+  if (IsDecay(key)) bounds["exclusiveMaximum"] = 1;
+  const Json* value = object.Find(key, SchemaOf(field));
+  object.Note(key, bounds);
   if (value == nullptr) return;
   double number = 0;
   ReadJson(*value, object.at(key), number);
@@ -46,9 +50,13 @@ requires std::is_enum_v<Mode> Json FieldToJson(Mode field) { return ToString(fie
 Json FieldToJson(float field) { return ShortestDouble(field); }
 Json FieldToJson(double field) { return field; }
 
-}  // namespace
+JsonKinds RuleKinds() {
+  JsonKinds kinds = {.key = "name", .words = {}};
+  ForEachNamedRule([&](auto rule) { kinds.words.emplace_back(rule.kName); });
+  return kinds;
+}
 
-AnyRule RuleFromJson(const Json& value, const std::string& where, JsonProblems* problems) {
+AnyRule ReadRule(const Json& value, const std::string& where, JsonProblems* problems) {
   JsonObject object(value, where, problems);
   std::string name, known;
   object.Required("name", name);
@@ -71,6 +79,13 @@ AnyRule RuleFromJson(const Json& value, const std::string& where, JsonProblems* 
     throw Error(Format("{}: {}", where, error.what()));
   }
   return *made;
+}
+
+}  // namespace
+
+AnyRule RuleFromJson(const Json& value, const std::string& where, JsonProblems* problems) {
+  return ReadKinds(value, problems, RuleKinds(),
+                   [&](const Json& rule, JsonProblems* of) { return ReadRule(rule, where, of); });
 }
 
 Json RuleToJson(const AnyRule& rule) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/json/json_kinds.h"
 #include "train/config/number_json.h"
 
 namespace tessera::internal {
@@ -38,15 +39,18 @@ void ReadPolicy(JsonObject& object, WarmupPolicy& policy) {
   throw Error(Format("{}: no policy is called '{}'; there are {}", where, name, known));
 }
 
-WarmupStage ReadStage(const Json& value, const std::string& where, JsonProblems* problems) {
+WarmupStage ReadStageOfPolicy(const Json& value, const std::string& where, JsonProblems* problems) {
   JsonObject object(value, where, problems);
   WarmupStage stage;
   ReadPolicy(object, stage.policy);
   VisitFields(stage, [&](const std::string& key, auto& field) {
     object.Try([&] {
-      const Json* given = key == "max_iters" ? &object.Require(key) : object.Find(key);
-      if (given == nullptr) return;
-      ReadJson(*given, object.at(key), field);
+      if (key == "max_iters")
+        object.Required(key, field);
+      else
+        object.Optional(key, field);
+      object.Note(key, NumberFieldBounds(key));
+      if (!object.Has(key)) return;
       CheckNumberField(key, static_cast<double>(field), object.at(key));
     });
   });
@@ -54,8 +58,19 @@ WarmupStage ReadStage(const Json& value, const std::string& where, JsonProblems*
   return stage;
 }
 
+WarmupStage ReadStage(const Json& value, const std::string& where, JsonProblems* problems) {
+  JsonKinds kinds = {.key = "policy", .words = {}};
+  for (const WarmupPolicy policy : AllWarmupPolicies()) kinds.words.push_back(ToString(policy));
+  return ReadKinds(value, problems, kinds, [&](const Json& stage, JsonProblems* of) {
+    return ReadStageOfPolicy(stage, where, of);
+  });
+}
+
 void ReadNormType(JsonObject& object, double& norm_type) {
-  const Json* value = object.Find("norm_type");
+  const Json* value = object.Find("norm_type", {{"type", {"number", "string"}},
+                                                {"exclusiveMinimum", 0},
+                                                {"pattern", "^inf$"},
+                                                {"default", norm_type}});
   if (value == nullptr) return;
   if (*value == kInf)
     norm_type = std::numeric_limits<double>::infinity();
@@ -67,20 +82,19 @@ void ReadNormType(JsonObject& object, double& norm_type) {
 
 }  // namespace
 
-std::vector<WarmupStage> WarmupFromJson(const Json& value, const std::string& where,
-                                        JsonProblems* problems) {
-  if (!value.is_array()) ThrowExpected(where, "a list of stages", value);
-  std::vector<WarmupStage> stages;
-  for (size_t i = 0; i < value.size(); ++i)
-    Try(problems,
-        [&] { stages.push_back(ReadStage(value[i], Format("{}[{}]", where, i), problems)); });
-  if (problems != nullptr && problems->In(where)) return stages;
+void ReadWarmup(JsonObject& optimizers, std::vector<WarmupStage>& stages) {
+  const std::string where = optimizers.at("warmup");
+  const bool good =
+      optimizers.Parts("warmup", JsonNeed::kOptional, 0, "a list of stages",
+                       [&](const Json& stage, const std::string& place, JsonProblems* problems) {
+                         stages.push_back(ReadStage(stage, place, problems));
+                       });
+  if (!good || optimizers.describes() || optimizers.problems()->In(where)) return;
   try {
     WarmupSchedule{stages};
   } catch (const Error& error) {
     throw Error(Format("{}: {}", where, error.what()));
   }
-  return stages;
 }
 
 Json WarmupToJson(const std::vector<WarmupStage>& stages) {
@@ -105,6 +119,7 @@ GradientClippingOptions ClippingFromJson(const Json& value, const std::string& w
   });
   object.Try([&] {
     object.Optional("max_gradient", options.max_gradient);
+    object.Note("max_gradient", Above(0));
     if (options.max_gradient <= 0)
       ThrowExpected(object.at("max_gradient"), "a number above 0", options.max_gradient);
   });

@@ -12,10 +12,9 @@
 
 namespace tessera::internal {
 
-// Throws Error, or adds to `problems`, for an unknown policy or field, listing those there are, or
-// stages that WarmupSchedule refuses.
-std::vector<WarmupStage> WarmupFromJson(const Json& value, const std::string& where,
-                                        JsonProblems* problems = nullptr);
+// Reads the key "warmup" of the optimizers. Adds to the object's problems, or throws Error, for an
+// unknown policy or field, listing those there are, or stages that WarmupSchedule refuses.
+void ReadWarmup(JsonObject& optimizers, std::vector<WarmupStage>& stages);
 Json WarmupToJson(const std::vector<WarmupStage>& stages);
 
 // Throws Error, or adds to `problems`, for an unknown mode or field, or a number that is not above

@@ -16,7 +16,7 @@ namespace tessera::internal {
 namespace {
 
 void ReadInitRange(JsonObject& object, EmbeddingBagConfig& table) {
-  const Json* value = object.Find("init_range");
+  const Json* value = object.Find("init_range", ListSchema(TypeSchema(double{}), 2, 2));
   if (value == nullptr) return;
   std::vector<float> range;
   ReadJson(*value, object.at("init_range"), range);
@@ -33,8 +33,7 @@ void ReadCache(const Json& json, const std::string& where, JsonProblems* problem
   });
   cache.Try([&] {
     int64_t ways = config.ways;
-    cache.Optional("ways", ways);
-    CheckPositive(ways, SizeLimits::kWays, cache.at("ways"));
+    cache.OptionalPositive("ways", ways, SizeLimits::kWays);
     config.ways = static_cast<int>(ways);
   });
   cache.Try([&] { cache.Optional("load_factor", config.load_factor); });
@@ -42,7 +41,7 @@ void ReadCache(const Json& json, const std::string& where, JsonProblems* problem
   cache.Try([&] { cache.Optional("scratch_rows", config.scratch_rows); });
   cache.Try([&] { cache.Optional("folder", config.folder); });
   cache.Finish();
-  if (problems->In(where)) return;
+  if (cache.describes() || problems->In(where)) return;
   try {
     CheckCacheConfig(config);
   } catch (const Error& error) {
@@ -57,12 +56,13 @@ void ReadPlacement(JsonObject& object, EmbeddingBagConfig& table) {
                         {Location::kDevice, Location::kHost, Location::kManaged,
                          Location::kManagedCaching, Location::kDisk});
   });
-  const Json* json = object.Find("cache");
-  if (json == nullptr || !good) return;
-  if (!IsCached(table.location))
-    throw Error(Format("{}: only a table whose location is MANAGED_CACHING or DISK has a cache",
-                       object.at("cache")));
-  ReadCache(*json, object.at("cache"), object.problems(), table.cache);
+  object.Part("cache", JsonNeed::kOptional,
+              [&](const auto&... cache) { ReadCache(cache..., table.cache); });
+  object.Try([&] {
+    if (good && object.Has("cache") && !IsCached(table.location))
+      throw Error(Format("{}: only a table whose location is MANAGED_CACHING or DISK has a cache",
+                         object.at("cache")));
+  });
 }
 
 // The table's own, else that of the document.
@@ -71,10 +71,10 @@ void ReadManagedCollision(JsonObject& object, const EmbeddingBagConfig& table,
                           ManagedTableConfigs& configs) {
   const std::string where = object.at("managed_collision");
   const std::string of_table = where.substr(0, where.rfind('.'));
-  const Json* own = object.Find("managed_collision");
-  const auto config =
-      own == nullptr ? of_all : ManagedCollisionFromJson(*own, where, object.problems());
-  if (!config) return;
+  std::optional<ManagedTableConfig> config = of_all;
+  object.Part("managed_collision", JsonNeed::kOptional,
+              [&](const auto&... own) { config = ManagedCollisionFromJson(own...); });
+  if (!config || object.describes()) return;
   if (object.problems()->In(of_table)) return;
   CheckManagedTable(*config, table, where);
   configs.insert_or_assign(table.name, *config);
@@ -83,11 +83,14 @@ void ReadManagedCollision(JsonObject& object, const EmbeddingBagConfig& table,
 void ReadSizes(JsonObject& object, const std::string& where, EmbeddingBagConfig& table) {
   object.Try([&] {
     object.Required("name", table.name);
+    object.Note("name", {{"minLength", 1}});
     if (table.name.empty())
       throw Error(Format("{}: expected a name that is not empty", object.at("name")));
   });
   const bool rows = object.Try([&] { object.Required("rows", table.num_embeddings); });
   const bool dim = object.Try([&] { object.Required("dim", table.embedding_dim); });
+  object.Note("rows", Within(1, SizeLimits::kRows));
+  object.Note("dim", Within(1, SizeLimits::kDim));
   if (!rows || !dim) return;
   object.Try([&] {
     CheckTableSize(table.num_embeddings, table.embedding_dim,
@@ -101,6 +104,7 @@ void ReadFeatures(JsonObject& object, EmbeddingBagConfig& table) {
   });
   object.Try([&] {
     object.Required("features", table.feature_names);
+    object.Note("features", {{"minItems", 1}});
     if (table.feature_names.empty())
       throw Error(Format("{}: expected at least one feature", object.at("features")));
   });
@@ -113,7 +117,7 @@ void ReadNumbers(JsonObject& object, EmbeddingBagConfig& table) {
       object.OptionalWord(key, *type, {DType::kF32, DType::kF16, DType::kBF16});
     });
   object.Try([&] { object.Optional("stochastic_rounding", table.stochastic_rounding); });
-  object.Try([&] { ReadPlacement(object, table); });
+  ReadPlacement(object, table);
   object.Try([&] { ReadInitRange(object, table); });
 }
 
@@ -125,10 +129,8 @@ void ReadTable(const Json& json, const std::string& where, JsonProblems* problem
   ReadFeatures(object, table);
   ReadNumbers(object, table);
   table.optimizer = config.sparse_optimizer;
-  object.Try([&] {
-    if (const Json* rule = object.Find("optimizer"))
-      table.optimizer = RuleFromJson(*rule, object.at("optimizer"), problems);
-  });
+  object.Part("optimizer", JsonNeed::kOptional,
+              [&](const auto&... rule) { table.optimizer = RuleFromJson(rule...); });
   object.Try(
       [&] { ReadManagedCollision(object, table, managed_collision, config.managed_collision); });
   object.Finish();
@@ -170,19 +172,14 @@ void CheckNames(const std::vector<EmbeddingBagConfig>& tables, const ManagedTabl
 
 void ReadTables(JsonObject& document, TrainConfig& config) {
   std::optional<ManagedTableConfig> managed_collision;
-  document.Try([&] {
-    if (const Json* json = document.Find("managed_collision"))
-      managed_collision = ManagedCollisionFromJson(*json, "managed_collision", document.problems());
+  document.Part("managed_collision", JsonNeed::kOptional, [&](const auto&... managed) {
+    managed_collision = ManagedCollisionFromJson(managed...);
   });
-  const Json& list = document.Require("tables");
-  if (!list.is_array() || list.empty())
-    ThrowExpected("tables", "a list of at least one table", list);
-  for (size_t i = 0; i < list.size(); ++i) {
-    const std::string where = Format("tables[{}]", i);
-    document.Try(
-        [&] { ReadTable(list[i], where, document.problems(), managed_collision, config); });
-  }
-  if (!document.problems()->In("tables")) CheckNames(config.tables, config.managed_collision);
+  const bool good =
+      document.Parts("tables", JsonNeed::kRequired, 1, "a list of at least one table",
+                     [&](const auto&... table) { ReadTable(table..., managed_collision, config); });
+  if (good && !document.describes() && !document.problems()->In("tables"))
+    CheckNames(config.tables, config.managed_collision);
 }
 
 Json TableToJson(const EmbeddingBagConfig& table, const ManagedTableConfigs& managed) {

@@ -18,6 +18,7 @@ void ReadLabel(JsonObject& object, TaskConfig& task) {
     object.Optional("label", task.label);
   else
     object.Required("label", task.label);
+  object.NeededUnless("label", "loss", ToString(TaskLoss::kInBatchSoftmax));
 }
 
 TaskConfig ReadTask(const Json& value, const std::string& where, JsonProblems* problems) {
@@ -27,13 +28,14 @@ TaskConfig ReadTask(const Json& value, const std::string& where, JsonProblems* p
     object.OptionalWord("loss", task.loss,
                         {TaskLoss::kBce, TaskLoss::kMse, TaskLoss::kInBatchSoftmax});
   }) && object.Try([&] { ReadLabel(object, task); });
-  task.name = task.label.empty() ? ToString(task.loss) : task.label;
   object.Try([&] {
     object.Optional("name", task.name);
+    if (!object.Has("name")) task.name = task.label.empty() ? ToString(task.loss) : task.label;
     if (good) CheckName(task.name, object.at("name"));
   });
   object.Try([&] {
     object.Optional("weight", task.weight);
+    object.Note("weight", AtLeast(0));
     if (task.weight < 0) ThrowExpected(object.at("weight"), "a number of 0 or more", task.weight);
   });
   object.Try([&] { object.Optional("where", task.where); });
@@ -44,22 +46,16 @@ TaskConfig ReadTask(const Json& value, const std::string& where, JsonProblems* p
 
 }  // namespace
 
-std::vector<TaskConfig> TasksFromJson(const Json& list, const std::string& where,
-                                      JsonProblems* problems) {
-  if (!list.is_array() || list.empty()) ThrowExpected(where, "a list of at least one task", list);
-  std::vector<TaskConfig> tasks;
+void ReadTasks(JsonObject& object, std::vector<TaskConfig>& tasks) {
   std::set<std::string> names;
-  for (size_t i = 0; i < list.size(); ++i) {
-    const std::string place = Format("{}[{}]", where, i);
-    Try(problems, [&] {
-      tasks.push_back(ReadTask(list[i], place, problems));
-      const bool good = problems == nullptr || !problems->In(place);
-      if (good && !names.insert(tasks.back().name).second)
-        throw Error(Format("{}: two are called '{}': give one of them another \"name\"", where,
-                           tasks.back().name));
-    });
-  }
-  return tasks;
+  object.Parts("tasks", JsonNeed::kOptional, 1, "a list of at least one task",
+               [&](const Json& value, const std::string& where, JsonProblems* problems) {
+                 tasks.push_back(ReadTask(value, where, problems));
+                 const bool good = problems == nullptr || !problems->In(where);
+                 if (good && !names.insert(tasks.back().name).second)
+                   throw Error(Format("{}: two are called '{}': give one of them another \"name\"",
+                                      object.at("tasks"), tasks.back().name));
+               });
 }
 
 Json TasksToJson(const std::vector<TaskConfig>& tasks) {

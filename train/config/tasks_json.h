@@ -11,10 +11,9 @@
 
 namespace tessera::internal {
 
-// Throws Error, or adds to `problems`, for no tasks, two of one name, and a weight that is not a
-// number of 0 or more.
-std::vector<TaskConfig> TasksFromJson(const Json& list, const std::string& where,
-                                      JsonProblems* problems = nullptr);
+// Reads the key "tasks" of a model. Throws Error, or adds to the object's problems, for no tasks,
+// two of one name, and a weight that is not a number of 0 or more.
+void ReadTasks(JsonObject& object, std::vector<TaskConfig>& tasks);
 
 // Every key, but "where" of tasks that have none.
 Json TasksToJson(const std::vector<TaskConfig>& tasks);

@@ -20,28 +20,22 @@ namespace tessera {
 namespace {
 
 using internal::Json;
+using internal::JsonNeed;
 using internal::JsonObject;
 using internal::JsonProblems;
 
-void ReadOptimizers(JsonObject& document, TrainConfig& config) {
-  JsonProblems* const problems = document.problems();
-  JsonObject object(document.Require("optimizer"), "optimizer", problems);
-  object.Try([&] {
-    config.sparse_optimizer =
-        internal::RuleFromJson(object.Require("sparse"), object.at("sparse"), problems);
+void ReadOptimizers(const Json& value, const std::string& where, JsonProblems* problems,
+                    TrainConfig& config) {
+  JsonObject object(value, where, problems);
+  object.Part("sparse", JsonNeed::kRequired, [&](const auto&... rule) {
+    config.sparse_optimizer = internal::RuleFromJson(rule...);
   });
-  object.Try([&] {
-    config.dense_optimizer =
-        internal::DenseOptimizerFromJson(object.Require("dense"), object.at("dense"), problems);
+  object.Part("dense", JsonNeed::kRequired, [&](const auto&... optimizer) {
+    config.dense_optimizer = internal::DenseOptimizerFromJson(optimizer...);
   });
-  object.Try([&] {
-    if (const Json* warmup = object.Find("warmup"))
-      config.warmup = internal::WarmupFromJson(*warmup, object.at("warmup"), problems);
-  });
-  object.Try([&] {
-    if (const Json* clipping = object.Find("gradient_clipping"))
-      config.gradient_clipping =
-          internal::ClippingFromJson(*clipping, object.at("gradient_clipping"), problems);
+  object.Try([&] { internal::ReadWarmup(object, config.warmup); });
+  object.Part("gradient_clipping", JsonNeed::kOptional, [&](const auto&... clipping) {
+    config.gradient_clipping = internal::ClippingFromJson(clipping...);
   });
   object.Finish();
 }
@@ -144,15 +138,11 @@ void CheckData(const TrainConfig& config) {
         "\"planted\", \"movielens\", or one of a user's own files");
 }
 
-void ReadTrain(JsonObject& document, TrainConfig& config) {
-  const Json* json = document.Find("train");
-  if (json == nullptr) return;
-  JsonObject object(*json, "train", document.problems());
+void ReadTrain(const Json& value, const std::string& where, JsonProblems* problems,
+               TrainConfig& config) {
+  JsonObject object(value, where, problems);
   const auto read = [&](const char* key, int64_t most, int64_t& number) {
-    object.Try([&] {
-      object.Optional(key, number);
-      CheckPositive(number, most, object.at(key));
-    });
+    object.Try([&] { object.OptionalPositive(key, number, most); });
   };
   read("batch_size", SizeLimits::kBatch, config.batch_size);
   read("accumulate_steps", SizeLimits::kBatch, config.accumulate_steps);
@@ -161,32 +151,33 @@ void ReadTrain(JsonObject& document, TrainConfig& config) {
   object.Finish();
 }
 
-void ReadMetrics(JsonObject& document, TrainConfig& config) {
-  const Json* metrics = document.Find("metrics");
-  if (metrics == nullptr) return;
-  config.metrics = internal::RecMetricsFromJson(*metrics, "metrics", document.problems());
-  if (!metrics->contains("rec_tasks") && !config.model.tasks.empty())
+void ReadMetrics(const Json& value, const std::string& where, JsonProblems* problems,
+                 TrainConfig& config) {
+  config.metrics = internal::RecMetricsFromJson(value, where, problems);
+  if (!value.contains("rec_tasks") && !config.model.tasks.empty())
     config.metrics->tasks = RecTasksOf(config.model.tasks);
 }
 
 // Reads every section, whatever is wrong with the others.
 void ReadSections(JsonObject& document, TrainConfig& config) {
-  JsonProblems* const problems = document.problems();
-  document.Try([&] { ReadOptimizers(document, config); });
+  document.Part("optimizer", JsonNeed::kRequired,
+                [&](const auto&... part) { ReadOptimizers(part..., config); });
   document.Try([&] { internal::ReadTables(document, config); });
-  document.Try([&] {
-    config.model = internal::RankingNetFromJson(document.Require("model"), "model", problems);
+  document.Part("model", JsonNeed::kRequired,
+                [&](const auto&... part) { config.model = internal::RankingNetFromJson(part...); });
+  document.Part("data", JsonNeed::kOptional,
+                [&](const auto&... part) { config.data = internal::DataFromJson(part...); });
+  document.Part("train", JsonNeed::kOptional,
+                [&](const auto&... part) { ReadTrain(part..., config); });
+  document.Part("evaluation", JsonNeed::kOptional, [&](const auto&... part) {
+    config.evaluation = internal::EvaluationFromJson(part...);
   });
+  document.Part("metrics", JsonNeed::kOptional,
+                [&](const auto&... part) { ReadMetrics(part..., config); });
   document.Try([&] {
-    if (const Json* data = document.Find("data"))
-      config.data = internal::DataFromJson(*data, "data", problems);
+    std::string for_editors;
+    document.Optional("$schema", for_editors);
   });
-  document.Try([&] { ReadTrain(document, config); });
-  document.Try([&] {
-    if (const Json* evaluation = document.Find("evaluation"))
-      config.evaluation = internal::EvaluationFromJson(*evaluation, "evaluation", problems);
-  });
-  document.Try([&] { ReadMetrics(document, config); });
   document.Finish();
 }
 
@@ -218,6 +209,16 @@ TrainConfig ParseTrainConfig(const std::string& text, const std::string& source)
   });
   problems.ThrowIfAny(source);
   return config;
+}
+
+std::string DescribeTrainConfig() {
+  Json schema;
+  JsonProblems problems(&schema);
+  const Json nothing = Json::object();
+  JsonObject document(nothing, "", &problems);
+  TrainConfig config;
+  ReadSections(document, config);
+  return schema.dump();
 }
 
 TrainConfig ReadTrainConfig(const std::string& path) {

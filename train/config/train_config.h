@@ -87,6 +87,9 @@ inline int64_t ExamplesOfStep(const TrainConfig& config) {
 TrainConfig ParseTrainConfig(const std::string& text, const std::string& source);
 TrainConfig ReadTrainConfig(const std::string& path);
 
+// Returns the JSON Schema of a configuration without meanings: config_reference.h adds them.
+std::string DescribeTrainConfig();
+
 // Throws Error for accumulate_steps beside what it does not go with, naming both.
 void CheckAccumulation(const TrainConfig& config);
 

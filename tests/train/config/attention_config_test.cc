@@ -57,6 +57,14 @@ TEST(AttentionConfig, WhatDoesNotFitIsRefused) {
     EXPECT_THAT(ErrorOf([&, setting = setting] { Parse({setting}); }), HasSubstr(error)) << setting;
 }
 
+TEST(AttentionConfig, TwoTowersHaveNone) {
+  EXPECT_THAT(ErrorOf([] {
+                Parse({R"(model={"type": "two_tower", "query": ["seen", "user"],
+                                 "candidate": ["item"], "layers": [4], "attention": []})"});
+              }),
+              HasSubstr("model.attention: beside the type two_tower"));
+}
+
 TEST(AttentionConfig, TablesOfTwoDimsAreRefused) {
   EXPECT_THAT(ErrorOf([] {
                 Parse({R"(model={"type": "mmoe", "dense_in": 0, "experts": 2, "expert_arch": [4],

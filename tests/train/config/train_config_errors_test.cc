@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("train": {)", R"("trian": {)",
             "trian: unknown key (did you mean 'train'?); known here: optimizer, managed_collision, "
             "tables, model, data, "
-            "train, evaluation, metrics"},
+            "train, evaluation, metrics, $schema"},
         Bad{R"("train": {)", R"("evaluation": {"every": 1}, "train": {)",
             "evaluation.every: expected a fraction of an epoch, above 0 and below 1, got 1"},
         Bad{R"("train": {)", R"("evaluation": {"every": 0.5, "every_steps": 3}, "train": {)",
@@ -210,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("tables": [)", R"("tables": 5, "x": [)",
             "2 problems:\n  tables: expected a list of at least one table, got 5\n  x: unknown "
             "key; known here: optimizer, managed_collision, tables, model, data, train, "
-            "evaluation, metrics"}));
+            "evaluation, metrics, $schema"}));
 
 TEST(TrainConfig, AllProblemsAreOneAnswer) {
   const char* text = R"({
@@ -238,6 +238,69 @@ TEST(TrainConfig, AllProblemsAreOneAnswer) {
             "  train.epochs: expected an integer above 0, got 0\n"
             "  train.seed: expected a number that is not negative, got -1\n"
             "  evaluation.patience: expected 0 or more, got -1");
+}
+
+// The other keys of an object whose type, name, … is wrong are read as those of the kind that they
+// fit best, and every other section is read.
+TEST(TrainConfig, AWrongKindHidesNoOtherProblem) {
+  const char* text = R"({
+    "tables": [{"name": "a", "rows": 5, "dim": 4, "features": ["cat_0"],
+                "optimizer": {"name": "adm", "beta1": 2, "eps": "small"}}],
+    "managed_collision": {"kind": "mhc", "mch_size": -1, "admission": {"kind": "dynamics", "x": 1}},
+    "model": {"type": "dcn", "dense_arch": [8, 4], "dcn_layers": 2, "dcn_low_rank": "8"},
+    "optimizer": {"sparse": {"lr": -1, "momentum": 0.5}, "dense": {"name": "adm", "amsgrad": 1},
+                  "warmup": [{"policy": "lineal", "value": "half"}]},
+    "data": {"format": "planned", "rows": 5, "zipf": "1", "vocabulry": 3},
+    "train": {"epochs": 0}})";
+  EXPECT_EQ(
+      ErrorIn(text),
+      "x.json: 21 problems:\n"
+      "  optimizer.sparse.name: the key is missing; its other keys are read as those of "
+      "\"momentum_sgd\"\n"
+      "  optimizer.sparse.lr: expected a number that is not negative, got -1\n"
+      "  optimizer.dense.name: no dense optimizer is called 'adm'; there are sgd, adagrad, "
+      "rowwise_adagrad, adam, adamw; its other keys are read as those of \"adam\"\n"
+      "  optimizer.dense.amsgrad: expected true or false, got 1\n"
+      "  optimizer.warmup[0].policy: no policy is called 'lineal'; there are none, linear, "
+      "constant, poly, step, inv_sqrt, cosine_annealing_warm_restarts, interpolate; its other keys "
+      "are read as those of \"linear\"\n"
+      "  optimizer.warmup[0].max_iters: the key is missing\n"
+      "  optimizer.warmup[0].value: expected a number, got \"half\"\n"
+      "  managed_collision.kind: expected \"growing\" or \"mch\" or \"hash_zch\", got \"mhc\"; its "
+      "other keys are read as those of \"mch\"\n"
+      "  managed_collision.admission.kind: expected \"all\" or \"dynamic\" or \"average\" or "
+      "\"probabilistic\", got \"dynamics\"; its other keys are read as those of \"dynamic\"\n"
+      "  managed_collision.admission.x: unknown key; known here: kind, skew_multiplier\n"
+      "  managed_collision.mch_size: expected 0 to 9223372036854775805, got -1\n"
+      "  tables[0].optimizer.name: no optimizer of tables is called 'adm'; there are " +
+          RuleNames() +
+          "; its other keys are read as those of \"adam\"\n"
+          "  tables[0].optimizer.eps: expected a number, got \"small\"\n"
+          "  tables[0].optimizer.beta1: expected a number below 1, got 2\n"
+          "  model.type: expected \"dlrm\" or \"dlrm_dcn\" or \"dlrm_projection\" or \"deepfm\" or "
+          "\"mmoe\" or \"ple\" or \"two_tower\", got \"dcn\"; its other keys are read as those of "
+          "\"dlrm_dcn\"\n"
+          "  model.over_arch: the key is missing\n"
+          "  model.dcn_low_rank: expected an integer, got \"8\"\n"
+          "  data.format: expected \"criteo\" or \"planted\" or \"random\" or \"movielens\" or "
+          "\"jsonl\" or \"csv\" or \"tsv\" or \"npz\", got \"planned\"; its other keys are read as "
+          "those of \"planted\"\n"
+          "  data.zipf: expected a number, got \"1\"\n"
+          "  data.vocabulry: unknown key (did you mean 'vocabulary'?); known here: format, "
+          "missing, "
+          "shuffle, rows, eval_rows, seed, vocabulary, zipf, click_rate, missing_rate, strength\n"
+          "  train.epochs: expected an integer above 0, got 0");
+}
+
+TEST(TrainConfig, AWrongKindAloneIsOneProblem) {
+  EXPECT_EQ(
+      ErrorIn(With(R"("type": "dlrm", "dense_in": 13, "dense_arch": [8, 4], "over_arch": [8, 1])",
+                   R"("type": "dcn")")),
+      R"(x.json: model.type: expected "dlrm" or "dlrm_dcn" or "dlrm_projection" or "deepfm" )"
+      R"(or "mmoe" or "ple" or "two_tower", got "dcn")");
+  EXPECT_EQ(ErrorIn(With(R"("type": "dlrm", )", "")), "x.json: model.type: the key is missing");
+  EXPECT_EQ(ErrorIn(With(R"("type": "dlrm")", R"("type": 5)")),
+            "x.json: model.type: expected a string, got 5");
 }
 
 // A bad value hides no key that is read after it, and asks for none that it decides on.

@@ -1,0 +1,53 @@
+#!/bin/bash
+# tessera config prints every key, a part, a key, the keys of a type, and the JSON Schema.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+run 0 config
+for text in "tables[].rows" "optimizer.sparse" "metrics.rec_metrics" "data.features[]"; do
+  has out "${text%.rows}"
+done
+has out '  batch_size  (integer of at least 1; default 256)'
+run 0 config model
+has out "Extraction layers. Of ple."
+lacks out "optimizer.sparse"
+run 0 config model --type ple
+has out "  task_experts  (integer from 1 to 1048576; required)"
+lacks out "dcn_low_rank"
+run 0 config optimizer.sparse --type adam
+has out "  use_rowwise_bias_correction  (true or false; default false)"
+lacks out "counter_halflife"
+for path in "tables[0].rows" tables.rows; do
+  run 0 config "$path"
+  has out "  rows  (integer of at least 1; required)"
+  lacks out "dim"
+done
+run 0 config metrics.rec_metrics --type ndcg
+has out "exponential_gain"
+lacks out "num_bins"
+
+fails_saying "no key 'train.batchsize'; did you mean 'train.batch_size'?" config train.batchsize
+fails_saying "--type plee: model has the types dlrm, dlrm_dcn," config model --type plee
+fails_saying "--type adam: train has the same keys for all types" config train --type adam
+fails_saying "leave model out" config model --json-schema
+fails_saying "leave --type out" config --type ple --json-schema
+
+# ---- the schema, and a configuration that names it
+run 0 config --json-schema
+json out 'd["$schema"] == "https://json-schema.org/draft/2020-12/schema"'
+json out 'd["properties"]["train"]["properties"]["epochs"]["default"] == 1'
+json out 'd["additionalProperties"] is False'
+mv out tessera.schema.json
+sed 's/^{"tables"/{"$schema": ".\/tessera.schema.json", "tables"/' small.json >with_schema.json
+run 0 train --config with_schema.json --train-rows 0:512
+has out "trained 512 rows"
+
+# ---- a wrong type hides no other key
+cat >wrong.json <<'END'
+{"tables": [{"name": "a", "rows": 51, "dim": 4, "feature": ["cat_0"]}],
+ "model": {"type": "dlmr", "dense_arch": [8, 4], "over_arch": "16"},
+ "optimizer": {"sparse": {"name": "adagard", "lr": -1}, "dense": {"name": "adam"}}}
+END
+run 1 train --config wrong.json
+for text in "6 problems" "sparse.name: no optimizer of tables is called 'adagard'" "sparse.lr:" \
+  "tables[0].features: the key is missing" "tables[0].feature: unknown key" "model.type: expected" \
+  'read as those of "dlrm"' "model.over_arch: expected a list"; do has err "$text"; done
