@@ -23,6 +23,7 @@ void AddEvaluateCommand(Command app);
 void AddRecallCommand(Command app);
 void AddRunsCommand(Command app);
 void AddServeCommand(Command app);
+void AddRollbackCommand(Command app);
 void AddBenchCommand(Command app);
 
 }  // namespace tessera::cli

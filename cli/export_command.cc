@@ -19,6 +19,7 @@
 #include "sharding/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/version_folders.h"
 #include "train/checkpoint/whole_tables.h"
 
 namespace tessera::cli {
@@ -94,7 +95,9 @@ int ExportDelta(const Flags& flags) {
   CheckModelDirectory(flags.delta);
   const std::optional<TrainConfig> config = ReadConfigIfGiven(flags.config, flags.set);
   Outputs outputs(flags.overwrite, {flags.checkpoint, flags.config});
-  outputs.AddFolder(flags.delta, flags.delta);
+  const auto place = PlaceOfVersion(flags.delta);  // its folder's versions share their numbers
+  const std::string locked = place ? place->folder : flags.delta;
+  outputs.AddFolder(locked, locked);
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
   serve::ModelChain chain(flags.delta);

@@ -152,15 +152,17 @@ int Inspect(const std::string& path, bool as_json) {
 void AddInspectCommand(Command app) {
   Command command = app.AddCommand(
       "inspect",
-      "Show what is in a checkpoint (tables, sizes, optimizers, step), in a model directory, or "
-      "in rows of tessera preprocess. Everything shown has been checked.");
+      "Show what is in a checkpoint (tables, sizes, optimizers, step), in a model directory or a "
+      "folder of its versions, or in rows of tessera preprocess. Everything shown has been "
+      "checked.");
   const auto path = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
   command
-      .Add("checkpoint", *path,
-           "A checkpoint of tessera train in any form, a file that a program saved with "
-           "SaveCheckpoint, a safetensors file of a TorchRec DLRM, a model directory of tessera "
-           "quantize, or a folder of rows of tessera preprocess")
+      .Add(
+          "checkpoint", *path,
+          "A checkpoint of tessera train in any form, a file that a program saved with "
+          "SaveCheckpoint, a safetensors file of a TorchRec DLRM, a model directory or a folder of "
+          "versions of tessera quantize, or a folder of rows of tessera preprocess")
       .Required()
       .Value("PATH");
   command.Add("--json", *as_json,

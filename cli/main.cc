@@ -54,6 +54,7 @@ void AddCommands(Command tessera) {
   AddRunsCommand(tessera);
   AddRecallCommand(tessera);
   AddServeCommand(tessera);
+  AddRollbackCommand(tessera);
   AddBenchCommand(tessera);
 }
 

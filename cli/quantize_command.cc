@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/config_flags.h"
@@ -17,6 +18,7 @@
 #include "serve/export/model_memory.h"
 #include "serve/export/model_writer.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/version_folders.h"
 
 namespace tessera::cli {
 namespace {
@@ -30,11 +32,14 @@ constexpr char kFooter[] =
     "  tessera quantize model.safetensors -o model --bits 8\n"
     "  tessera quantize model.safetensors -o model --bits 4 --search --table t_user=int8\n"
     "  tessera quantize model.safetensors -o model --prune 0.3 --dense f16 --data eval.tsv\n"
+    "  tessera quantize model.safetensors -o versions --keep 3\n"
     "\n"
     "--bits 32 and 16 are f32 and f16, 8, 4 and 2 are TorchRec's int8, int4 and int2 rows (scale "
     "and bias as halves before the codes), fp8 is FBGEMM's (hfp8). A directory that holds a "
     "model already gets the next version, which a running tessera serve takes up on SIGHUP (kill "
-    "-HUP) or …/load. Rows are padded to 16 bytes, as TorchRec's; --codec int4@4 pads to 4.\n"
+    "-HUP) or …/load. A folder of versions (--keep) gets the next version in a folder of its own, "
+    "named by its number; a running tessera serve takes it up by itself, and tessera rollback "
+    "takes it back. Rows are padded to 16 bytes, as TorchRec's; --codec int4@4 pads to 4.\n"
     "The errors shown are those of single numbers of the rows.\n"
     "--prune, --prune-norm and --prune-untouched drop every row that one of them names. Ids of "
     "such rows read the default row, or add nothing, as unknown ids do. A dense part stored as "
@@ -50,6 +55,7 @@ struct Flags {
   double max_error = 0;
   std::string budget, memory_limit;
   int threads = 0;
+  std::optional<int64_t> keep;
   bool search = false, overwrite = false, new_inputs = false;
 };
 
@@ -125,9 +131,9 @@ std::optional<EvaluationValues> ScoresOfCheckpoint(const Flags& flags, const Che
 }
 
 // Prints how much of the checkpoint's AUC the model lost.
-void ReportLoss(const Flags& flags, const EvaluationValues& before) {
+void ReportLoss(const Flags& flags, const std::string& model, const EvaluationValues& before) {
   const EvaluationValues after =
-      ScoresOf(RowScorer(flags.out, {}, {.threads = std::max(flags.threads, 1)}), flags);
+      ScoresOf(RowScorer(model, {}, {.threads = std::max(flags.threads, 1)}), flags);
   std::printf("%s\n", QualityLossText(before, after).c_str());
 }
 
@@ -147,6 +153,25 @@ bool HoldsModel(const std::string& folder) {
   return std::filesystem::exists(PathIn(folder, serve::kModelFile));
 }
 
+// The directory that is written: --out, or its next version in a folder of versions.
+std::string DirectoryOf(const Flags& flags, serve::WriteModelOptions& options) {
+  if (const auto place = PlaceOfVersion(flags.out))
+    throw Error(
+        Format("{}: it is version {} of {}, and stays what it is: give -o {}, which gets "
+               "the next version",
+               flags.out, place->number, place->folder, place->folder));
+  if (flags.keep && HoldsModel(flags.out))
+    throw Error(
+        Format("{}: it is a model directory, but --keep needs a folder of versions: name "
+               "another one, or make it version VERSION of a folder: mkdir DIR && mv {} "
+               "DIR/VERSION (tessera inspect {} shows VERSION)",
+               flags.out, flags.out, flags.out));
+  if (!flags.keep && !HoldsVersions(flags.out)) return flags.out;
+  options.version = HighestVersionIn(flags.out) + 1;
+  options.follows = NewestVersionOf(flags.out);
+  return PathIn(flags.out, std::to_string(options.version));
+}
+
 int Quantize(const Flags& flags) {
   serve::WriteModelOptions options = MakeOptions(flags);
   const std::optional<TrainConfig> config = ReadConfigIfGiven(flags.config, flags.set);
@@ -157,6 +182,7 @@ int Quantize(const Flags& flags) {
   Outputs outputs(flags.overwrite, std::move(reads));
   outputs.AddFolder(flags.out, HoldsModel(flags.out) ? flags.out : "");
   CheckSavesInto(flags.out, SavedForm::kModelDirectory);
+  const std::string directory = DirectoryOf(flags, options);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
@@ -165,8 +191,9 @@ int Quantize(const Flags& flags) {
   if (budget.share > 0 || budget.error > 0)
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);
   const std::optional<EvaluationValues> before = ScoresOfCheckpoint(flags, checkpoint, config);
-  Report(WriteModel(ctx, checkpoint, config, flags.out, options), flags.out);
-  if (before) ReportLoss(flags, *before);
+  Report(WriteModel(ctx, checkpoint, config, directory, options), directory);
+  if (flags.keep) RemoveOldVersions(flags.out, *flags.keep);
+  if (before) ReportLoss(flags, directory, *before);
   return 0;
 }
 
@@ -206,7 +233,18 @@ void AddQuantizeCommand(Command app) {
   command.Add("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
       .Required()
       .Value("PATH");
-  command.Add("-o,--out", f->out, "Write the model to this directory").Required().Value("DIR");
+  command
+      .Add("-o,--out", f->out,
+           "Write the model to this directory; in a folder of versions, to its next version")
+      .Required()
+      .Value("DIR");
+  command
+      .Add(
+          "--keep", f->keep,
+          "Make --out a folder of versions (DIR/1, DIR/2, ...) and keep the N newest; without this "
+          "flag a model directory is replaced, and a folder of versions keeps all")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1'000'000}))
+      .Value("N");
   Flag bits =
       command
           .Add("--bits", f->bits,

@@ -12,6 +12,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/files/files.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/version_folders.h"
 
 namespace tessera::serve {
 namespace {
@@ -21,8 +22,17 @@ ModelSpec ReadSpec(const std::string& directory) {
   return ParseModelSpec(ReadTextFile(path), path);
 }
 
+// Throws Error for a version in a folder of another number: it would answer by two numbers.
+void CheckNumber(const std::string& directory, const ModelSpec& spec) {
+  const auto place = PlaceOfVersion(directory);
+  if (!place || place->number == spec.version) return;
+  throw Error(Format("{}: {} says version {}: expected the number of its folder; rename that to {}",
+                     directory, kModelFile, spec.version, spec.version));
+}
+
 ModelSpec ReadAccepted(const std::string& directory, const ModelChainOptions& options) {
   ModelSpec spec = ReadSpec(directory);
+  CheckNumber(directory, spec);
   if (options.accept) options.accept(spec);
   return spec;
 }
@@ -68,8 +78,8 @@ int64_t NewestDelta(const std::string& directory) {
 
 }  // namespace
 
-ModelChain::ModelChain(std::string directory, const ModelChainOptions& options)
-    : directory_(std::move(directory)),
+ModelChain::ModelChain(const std::string& directory, const ModelChainOptions& options)
+    : directory_(NewestVersionOf(directory)),
       base_(ReadAccepted(directory_, options)),
       weights_(PathOfNamed(directory_, base_.weights), /*writable=*/true),
       newest_version_seen_(base_.version) {

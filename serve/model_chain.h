@@ -38,10 +38,12 @@ struct ModelChainOptions {
 
 class ModelChain {
  public:
-  // The model of a directory, with all its deltas. Throws Error, naming the file, for a directory
-  // without a model, or one that is not what it says.
-  explicit ModelChain(std::string directory, const ModelChainOptions& options = {});
+  // The model of a directory, with all its deltas; a folder of versions
+  // (train/checkpoint/version_folders.h) stands for its newest. Throws Error, naming the file, for
+  // a directory without a model, or one that is not what it says.
+  explicit ModelChain(const std::string& directory, const ModelChainOptions& options = {});
 
+  // That of the version.
   const std::string& directory() const { return directory_; }
   // The model of the newest version that was taken.
   std::shared_ptr<const ServedModel> model() const { return model_; }

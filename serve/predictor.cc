@@ -51,10 +51,12 @@ class Predictor::ContextLease {
 Predictor::Predictor(std::string directory, PredictorOptions options)
     : options_(options),
       directory_(std::move(directory)),
-      chain_(std::make_unique<ModelChain>(
-          directory_,
-          ModelChainOptions{.bad_deltas = options.bad_deltas, .accept = options.accept})),
+      chain_(std::make_unique<ModelChain>(directory_,
+                                          ModelChainOptions{.bad_deltas = options.bad_deltas,
+                                                            .before = options.before,
+                                                            .accept = options.accept})),
       model_(chain_->model()) {
+  options_.before = nullptr;
   TESSERA_CHECK_GE(options_.threads, 1, "predictor: threads");
   NoteChain();
 }

@@ -28,6 +28,8 @@ struct PredictorOptions {
   bool new_inputs = false;                   // as of Reload, of every Reload
   // Throws Error to refuse a model, when this is made and in a Reload, before its weights are read.
   std::function<void(const ModelSpec&)> accept = {};
+  // Counters of tables that it has, too, go on. It is looked at while this is made, and not after.
+  const ServedModel* before = nullptr;
 };
 
 class Predictor {

@@ -23,7 +23,12 @@ void Refuse(RequestQueue::Done& done, std::exception_ptr error) {
 }  // namespace
 
 RequestQueue::RequestQueue(Predictor& predictor, RequestQueueOptions options)
-    : predictor_(predictor), options_(options) {
+    : RequestQueue(std::shared_ptr<Predictor>(std::shared_ptr<Predictor>(), &predictor), options) {}
+RequestQueue::RequestQueue(RequestQueueOptions options)
+    : RequestQueue(std::shared_ptr<Predictor>(), options) {}
+
+RequestQueue::RequestQueue(std::shared_ptr<Predictor> predictor, RequestQueueOptions options)
+    : predictor_(std::move(predictor)), options_(options) {
   TESSERA_CHECK(options.max_batch >= 1 && options.max_queued >= 1 && options.workers >= 1,
                 "request queue: batches of {} examples, {} requests, {} workers", options.max_batch,
                 options.max_queued, options.workers);
@@ -57,8 +62,13 @@ std::future<ScoredRequest> RequestQueue::Submit(PredictRequest request) {
 }
 
 void RequestQueue::Submit(PredictRequest request, Done done) {
+  Submit(predictor_, std::move(request), std::move(done));
+}
+
+void RequestQueue::Submit(std::shared_ptr<Predictor> predictor, PredictRequest request, Done done) {
+  TESSERA_CHECK(predictor != nullptr, "request queue: a request without a predictor");
   Items one;
-  one.push_back({std::move(request), std::move(done), Clock::now()});
+  one.push_back({std::move(predictor), std::move(request), std::move(done), Clock::now()});
   {
     const std::lock_guard lock(mutex_);
     if (items_.size() >= options_.max_queued)
@@ -80,13 +90,31 @@ void RequestQueue::Work() {
 bool RequestQueue::BatchIsFull() const {
   int64_t examples = 0;
   return std::any_of(items_.begin(), items_.end(), [&](const Item& item) {
+    if (item.predictor != items_.front().predictor) return false;
     return (examples += item.request.size()) >= options_.max_batch;
   });
 }
 
 size_t RequestQueue::Share() const {
-  if (options_.max_wait.count() > 0) return items_.size();
-  return (items_.size() + idle_) / (idle_ + 1);
+  const auto alike =
+      static_cast<size_t>(std::ranges::count(items_, items_.front().predictor, &Item::predictor));
+  if (options_.max_wait.count() > 0) return alike;
+  return (alike + idle_) / (idle_ + 1);
+}
+
+RequestQueue::Items RequestQueue::TakeBatch() {
+  Items batch;
+  const size_t share = Share();
+  const Predictor* const predictor = items_.front().predictor.get();
+  int64_t examples = 0;
+  for (auto next = items_.begin(); next != items_.end() && batch.size() < share;) {
+    const auto item = next++;
+    if (item->predictor.get() != predictor) continue;
+    examples += item->request.size();
+    if (!batch.empty() && examples > options_.max_batch) break;
+    batch.splice(batch.end(), items_, item);
+  }
+  return batch;
 }
 
 RequestQueue::Items RequestQueue::Take() {
@@ -103,12 +131,7 @@ RequestQueue::Items RequestQueue::Take() {
       changed_.wait_until(lock, until);
       continue;
     }
-    const size_t share = Share();
-    for (int64_t examples = 0; batch.size() < share;) {
-      examples += items_.front().request.size();
-      if (!batch.empty() && examples > options_.max_batch) break;
-      batch.splice(batch.end(), items_, items_.begin());
-    }
+    batch = TakeBatch();
   }
   if (!items_.empty()) changed_.notify_one();
   return batch;
@@ -147,12 +170,14 @@ void RequestQueue::RefuseBad(const ServedModel& model, Items& batch) {
 }
 
 void RequestQueue::Compute(Items& batch) {
+  if (batch.empty()) return;
   const Clock::time_point taken = Clock::now();
-  const std::shared_ptr<const ServedModel> model = predictor_.model();
+  Predictor& predictor = *batch.front().predictor;
+  const std::shared_ptr<const ServedModel> model = predictor.model();
   RefuseBad(*model, batch);
   std::vector<const PredictRequest*> requests;
   for (const Item& item : batch) requests.push_back(&item.request);
-  const std::vector<float> scores = predictor_.Predict(*model, requests);
+  const std::vector<float> scores = predictor.Predict(*model, requests);
   const std::vector<std::string> outputs = model->spec().Outputs();
   auto next = scores.begin();
   for (Item& item : batch) {

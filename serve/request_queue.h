@@ -1,17 +1,18 @@
 #ifndef TESSERA_SERVE_REQUEST_QUEUE_H_
 #define TESSERA_SERVE_REQUEST_QUEUE_H_
 // Requests of many threads, computed together: a worker takes the oldest request and those behind
-// it, up to max_batch examples, and waits for more until the oldest is max_wait old. With a
-// max_wait of 0 it leaves idle workers their share, so that a small request need not wait for a
-// large one that came with it. A batch uses one model; a request that does not fit it is answered
-// by an Error of its own, the others as if it had not come. Every request is answered exactly once,
-// also where memory runs out on the way.
+// it for the same predictor, up to max_batch examples, and waits for more until the oldest is
+// max_wait old. With a max_wait of 0 it leaves idle workers their share, so that a small request
+// need not wait for a large one that came with it. A batch uses one model; a request that does not
+// fit it is answered by an Error of its own, the others as if it had not come. Every request is
+// answered exactly once, also where memory runs out on the way.
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
 #include <future>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -56,8 +57,10 @@ class RequestQueue {
   // Called once, by a worker, with an error or with scores. Throws nothing.
   using Done = std::function<void(std::exception_ptr error, ScoredRequest scored)>;
 
-  // `predictor` must outlive it.
-  RequestQueue(Predictor& predictor, RequestQueueOptions options = {});
+  // A queue whose requests say which predictor answers them.
+  explicit RequestQueue(RequestQueueOptions options = {});
+  // `predictor` answers those that don't; it must outlive the queue.
+  explicit RequestQueue(Predictor& predictor, RequestQueueOptions options = {});
   // Answers the requests that are there first.
   ~RequestQueue();
 
@@ -65,12 +68,14 @@ class RequestQueue {
   std::future<ScoredRequest> Submit(PredictRequest request);
   // Submits for a caller that does not wait. Throws QueueFull, and then never calls `done`.
   void Submit(PredictRequest request, Done done);
+  void Submit(std::shared_ptr<Predictor> predictor, PredictRequest request, Done done);
   // Requests that wait.
   size_t queued() const;
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Item {
+    std::shared_ptr<Predictor> predictor;
     PredictRequest request;
     Done done;  // empty once it was called
     Clock::time_point arrival;
@@ -78,19 +83,22 @@ class RequestQueue {
   // Items move from list to list without memory, so that none is lost for want of it.
   using Items = std::list<Item>;
 
+  RequestQueue(std::shared_ptr<Predictor> predictor, RequestQueueOptions options);
   void Work();
   void Close();  // workers end once nothing waits
   // The next batch; empty when there will be none.
   Items Take();
-  // Number of waiting requests that this worker may take.
+  // The three are of the oldest request and those for the same predictor. REQUIRES: there is one.
+  // Number of requests that this worker may take.
   size_t Share() const;
   bool BatchIsFull() const;
+  Items TakeBatch();
   void Answer(Items& batch);
   void RefuseLate(Items& batch);
   void RefuseBad(const ServedModel& model, Items& batch);
   void Compute(Items& batch);
 
-  Predictor& predictor_;
+  const std::shared_ptr<Predictor> predictor_;  // null: each request brings one
   const RequestQueueOptions options_;
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable changed_;

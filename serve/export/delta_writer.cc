@@ -6,6 +6,7 @@
 #include "runtime/tensor.h"
 #include "serve/export/export_tensors.h"
 #include "serve/export/model_writer.h"
+#include "train/checkpoint/version_folders.h"
 
 namespace tessera::serve {
 namespace {
@@ -119,6 +120,18 @@ std::vector<TableExport> TablesAfter(Context& ctx, const Checkpoint& checkpoint,
   return tables;
 }
 
+// Throws Error where the delta of a version in a folder of versions would have a number that
+// another one there has or had.
+void CheckNumberIsFree(const ModelChain& chain, int64_t number) {
+  const auto place = PlaceOfVersion(chain.directory());
+  const int64_t highest = place ? HighestVersionIn(place->folder) : 0;
+  if (highest < number) return;
+  throw Error(Format(
+      "{}: its next delta would be version {}, a number that {} has or had: tessera quantize "
+      "-o {} writes version {}",
+      chain.directory(), number, place->folder, place->folder, highest + 1));
+}
+
 }  // namespace
 
 WrittenDelta WriteDelta(Context& ctx, const Checkpoint& checkpoint,
@@ -136,6 +149,7 @@ WrittenDelta WriteDelta(Context& ctx, const Checkpoint& checkpoint,
   CheckFollows(model.spec(), spec, checkpoint.path);
   if (nan == NanPolicy::kError) CheckNoNanIn(ctx, tables);
 
+  CheckNumberIsFree(chain, spec.version);
   WrittenDelta delta{.path = PathIn(chain.directory(), DeltaFileName(spec.version)),
                      .version = spec.version,
                      .tables = {}};

@@ -152,8 +152,9 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
   WrittenModel model{.spec = MakeSpec(config, options), .tables = {}};
   model.spec.trained = TrainedOf(checkpoint);
   CheckTableCodecs(model.spec, options);
-  const std::optional<ModelSpec> there = SpecIn(directory);
-  model.spec.version = VersionIn(directory, there) + 1;
+  const std::optional<ModelSpec> there =
+      SpecIn(options.follows.empty() ? directory : options.follows);
+  model.spec.version = options.version > 0 ? options.version : VersionIn(directory, there) + 1;
   if (there && !options.new_inputs)
     CheckSameInputs(*there, model.spec, directory, "tessera quantize --new-inputs");
   std::vector<TableExport> tables = ExportTables(ctx, checkpoint, config, model.spec.tables);

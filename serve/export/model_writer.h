@@ -36,6 +36,10 @@ struct WriteModelOptions {
   // Whether the model may read other inputs than the one in the directory, whose clients' requests
   // it then refuses.
   bool new_inputs = false;
+  // The directory's version; 0: one more than what it holds.
+  int64_t version = 0;
+  // Another directory whose model's inputs count as this one's, "" for none.
+  std::string follows = {};
 };
 
 // Facts about a table that was written.

@@ -71,18 +71,17 @@ Acceptor Listen(asio::io_context& io, const HttpServerOptions& options) {
 
 class HttpServer::Impl {
  public:
-  Impl(Predictor& predictor, HttpServerOptions options)
+  Impl(const std::vector<ModelVersions*>& models, HttpServerOptions options)
       : options_(Checked(std::move(options))),
         table_(options_.limits),
         io_(options_.io_threads),
         acceptor_(Listen(io_, options_)),
         port_(acceptor_.local_endpoint().port()),
         service_(std::make_unique<InferenceService>(
-            predictor, InferenceServiceOptions{.model_name = options_.model_name,
-                                               .admin = options_.admin,
-                                               .large_workers = options_.io_threads,
-                                               .queue = options_.queue,
-                                               .access_log = options_.access_log})) {}
+            models, InferenceServiceOptions{.admin = options_.admin,
+                                            .large_workers = options_.io_threads,
+                                            .queue = options_.queue,
+                                            .access_log = options_.access_log})) {}
 
   int port() const { return port_; }
 
@@ -198,8 +197,11 @@ class HttpServer::Impl {
   bool stopped_ = false;
 };
 
+HttpServer::HttpServer(const std::vector<ModelVersions*>& models, HttpServerOptions options)
+    : impl_(std::make_unique<Impl>(models, std::move(options))) {}
 HttpServer::HttpServer(Predictor& predictor, HttpServerOptions options)
-    : impl_(std::make_unique<Impl>(predictor, std::move(options))) {}
+    : own_(std::make_unique<ModelVersions>(options.model_name, predictor)),
+      impl_(std::make_unique<Impl>(std::vector{own_.get()}, std::move(options))) {}
 HttpServer::~HttpServer() = default;
 
 int HttpServer::port() const { return impl_->port(); }

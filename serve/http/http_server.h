@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_HTTP_HTTP_SERVER_H_
 #define TESSERA_SERVE_HTTP_HTTP_SERVER_H_
-// A predictor behind HTTP:
+// Models behind HTTP:
 //
 //   GET  /v2  /v2/models/NAME                          metadata
 //   GET  /v2/health/live  /v2/health/ready  /v2/models/NAME/ready
@@ -16,9 +16,9 @@
 //                                                      {"taken": how many, "model_version"}
 //   GET  /metrics                                      see server_metrics.h
 //
-// NAME may be followed by /versions/V where V is the version in use. The version that an answer
-// comes from is in it (JSON), and in its header Tessera-Model-Version; Tessera-Model-Digest tells
-// contents apart that had one version number. Errors are {"error": what}: 400 for a request that
+// NAME may be followed by /versions/V where V is a version that is served. The version that an
+// answer comes from is in it (JSON), and in its header Tessera-Model-Version; Tessera-Model-Digest
+// tells contents apart that had one version number. Errors are {"error": what}: 400 for a request that
 // makes no sense, 403 for load and deltas without `admin`, 404 for another model or path, 405 for
 // another method, 408 for a request that comes too slowly, 413 for a body beyond max_body, 415 for
 // another content type or an encoded body, 431 for too long a head, 500 for scores that are not
@@ -32,19 +32,21 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "serve/http/access_log.h"
 #include "serve/http/connection_limits.h"
 #include "serve/request_queue.h"
+#include "serve/versions/model_versions.h"
 
 namespace tessera::serve {
 
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
-  int port = 8000;  // 0: any free one
-  std::string model_name = "model";
-  bool admin = false;  // whether requests may load the model and take deltas
-  int io_threads = 2;  // that move bytes
+  int port = 8000;                   // 0: any free one
+  std::string model_name = "model";  // of a predictor alone
+  bool admin = false;                // whether requests may load the model and take deltas
+  int io_threads = 2;                // that move bytes
   ConnectionLimits limits = {};
   std::chrono::milliseconds drain_time{5'000};  // that requests which have begun get after Stop
   RequestQueueOptions queue = {};
@@ -53,8 +55,11 @@ struct HttpServerOptions {
 
 class HttpServer {
  public:
-  // Listens from here on; requests are answered by Run. `predictor` must outlive it. Throws Error
-  // for an address that can't be listened on, and for one that another server listens on.
+  // Listens from here on; requests are answered by Run. The models, of different names, must
+  // outlive it. Throws Error for an address that can't be listened on, and for one that another
+  // server listens on.
+  HttpServer(const std::vector<ModelVersions*>& models, HttpServerOptions options);
+  // A model directory, by the name of the options.
   HttpServer(Predictor& predictor, HttpServerOptions options);
   ~HttpServer();
 
@@ -66,6 +71,7 @@ class HttpServer {
 
  private:
   class Impl;
+  std::unique_ptr<ModelVersions> own_;  // of a predictor alone
   std::unique_ptr<Impl> impl_;
 };
 

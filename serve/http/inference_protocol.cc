@@ -255,7 +255,8 @@ std::string ServerMetadataJson() {
 }
 
 std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
-                              const std::vector<std::string>& row_keys) {
+                              const std::vector<std::string>& row_keys,
+                              const std::vector<int64_t>& versions) {
   std::string inputs = TensorJson(kDenseInput, "FP32", Format("-1,{}", spec.net.dense_in));
   for (const std::string& feature : spec.Features())
     inputs += "," + TensorJson(feature, "INT64", "-1,-1");
@@ -267,9 +268,12 @@ std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
     outputs += (outputs.empty() ? "" : ",") + TensorJson(name, "FP32", "-1");
   std::string keys;
   for (const std::string& key : row_keys) keys += (keys.empty() ? "" : ",") + QuotedJson(key);
-  return Format(R"({{"name":{},"versions":["{}"],"platform":"tessera_{}",)"
+  std::string numbers = versions.empty() ? Format("\"{}\"", spec.version) : "";
+  for (const int64_t version : versions)
+    numbers += Format("{}\"{}\"", numbers.empty() ? "" : ",", version);
+  return Format(R"({{"name":{},"versions":[{}],"platform":"tessera_{}",)"
                 R"("inputs":[{}],"outputs":[{}]{}}})",
-                QuotedJson(model), spec.version, ToString(spec.net.type), inputs, outputs,
+                QuotedJson(model), numbers, ToString(spec.net.type), inputs, outputs,
                 keys.empty() ? "" : Format(R"(,"row_keys":[{}])", keys));
 }
 

@@ -43,9 +43,10 @@ std::string InferResponseJson(const std::string& model, const ScoredRequest& sco
 std::string InferResponseSafetensors(const ScoredRequest& scored);
 
 std::string ServerMetadataJson();
-// row_keys: those of RawRows::keys.
+// row_keys: those of RawRows::keys; versions: that are served, none: that of the spec alone.
 std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
-                              const std::vector<std::string>& row_keys = {});
+                              const std::vector<std::string>& row_keys = {},
+                              const std::vector<int64_t>& versions = {});
 // A text as JSON, with its quotes.
 std::string QuotedJson(const std::string& text);
 // {"error": what}, in ASCII: nothing of a request comes back as it was.

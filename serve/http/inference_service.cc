@@ -5,6 +5,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "serve/http/http_error.h"
@@ -58,13 +59,15 @@ void Fail(const HttpReply& reply, const std::exception& error) noexcept {
 
 class InferenceService::Impl {
  public:
-  Impl(Predictor& predictor, InferenceServiceOptions options)
-      : predictor_(predictor),
-        options_(std::move(options)),
-        queue_(std::make_unique<RequestQueue>(predictor, options_.queue)),
+  Impl(const std::vector<ModelVersions*>& models, InferenceServiceOptions options)
+      : options_(std::move(options)),
+        queue_(std::make_unique<RequestQueue>(options_.queue)),
         large_(static_cast<size_t>(options_.large_workers)),
         loads_(1) {
-    metrics_.AddModel(options_.model_name);
+    for (ModelVersions* model : models) {
+      models_.emplace(model->name(), model);
+      metrics_.AddModel(model->name());
+    }
   }
   ~Impl() {
     large_.join();
@@ -90,6 +93,7 @@ class InferenceService::Impl {
   struct Call {
     Route route;
     HttpReply reply;
+    const ModelVersions* model = nullptr;  // once it is known
     StageClock clock = {};
     InferenceFacts facts = {};
     bool safetensors = false;
@@ -121,9 +125,9 @@ class InferenceService::Impl {
         return Json(ServerMetadataJson());
       case Action::kIndex:
         CheckIndexRequest(request.body);
-        return Json(IndexJson({{options_.model_name, predictor_.model()->spec().version}}));
+        return Json(Index());
       case Action::kStatisticsOfAll:
-        return Json(Statistics(*predictor_.model()));
+        return Json(StatisticsOfAll());
       case Action::kLive:
       case Action::kReady:
         return Json("{}");
@@ -133,47 +137,80 @@ class InferenceService::Impl {
   }
 
   HttpResponse DescribeModel(const Route& route) const {
-    const auto served = predictor_.model();
-    CheckModel(route, served->spec().version);
+    const ModelVersions& model = Model(route.model);
+    const auto served = Chosen(model, route)->model();
     switch (route.action) {
       case Action::kConfig:
-        return Json(ModelConfigJson(options_.model_name, served->spec(), options_.queue));
+        return Json(ModelConfigJson(model.name(), served->spec(), options_.queue));
       case Action::kStatistics:
-        return Json(Statistics(*served));
+        return Json(StatisticsJson({Statistics(model, *served)}));
       case Action::kModelReady:
         return Json("{}");
       default:
-        return Json(
-            ModelMetadataJson(options_.model_name, served->spec(), served->raw_rows().keys()));
+        return Json(ModelMetadataJson(model.name(), served->spec(), served->raw_rows().keys(),
+                                      NumbersOf(model)));
     }
   }
 
+  static std::vector<int64_t> NumbersOf(const ModelVersions& model) {
+    std::vector<int64_t> numbers;
+    for (const ServedVersion& version : model.versions())
+      numbers.push_back(version.predictor->model()->spec().version);
+    return numbers;
+  }
+
   ServerState State() const {
-    ServerState state{.models = {{.name = options_.model_name,
-                                  .model = predictor_.model(),
-                                  .deltas = predictor_.delta_counts()}},
-                      .queued = queue_->queued()};
+    ServerState state{.models = {}, .queued = queue_->queued()};
+    for (const auto& [name, model] : models_) {
+      state.models.push_back({.name = name,
+                              .current = model->current()->model(),
+                              .versions = {},
+                              .deltas = model->delta_counts()});
+      for (const ServedVersion& version : model->versions())
+        state.models.back().versions.push_back(version.predictor->model());
+    }
     if (options_.access_log != nullptr) state.dropped_lines = options_.access_log->dropped();
     return state;
   }
 
-  std::string Statistics(const ServedModel& served) const {
-    const int64_t version = served.spec().version;
-    return StatisticsJson({{.model = options_.model_name,
-                            .version = version,
-                            .counts = metrics_.CountsOf(options_.model_name, version)}});
+  std::string Index() const {
+    std::vector<IndexEntry> entries;
+    for (const auto& [name, model] : models_)
+      for (const int64_t version : NumbersOf(*model)) entries.push_back({name, version});
+    return IndexJson(entries);
   }
 
-  void CheckName(const std::string& name) const {
-    if (name != options_.model_name)
-      throw HttpError(404, Format("there is no model '{}'", name.substr(0, 100)));
+  VersionStatistics Statistics(const ModelVersions& model, const ServedModel& served) const {
+    const int64_t version = served.spec().version;
+    return {.model = model.name(),
+            .version = version,
+            .counts = metrics_.CountsOf(model.name(), version)};
   }
-  void CheckModel(const Route& route, int64_t served_version) const {
-    CheckName(route.model);
-    const std::string version = std::to_string(served_version);
-    if (route.version && *route.version != version)
-      throw HttpError(
-          404, Format("there is no version '{}', but {}", route.version->substr(0, 100), version));
+  std::string StatisticsOfAll() const {
+    std::vector<VersionStatistics> all;
+    for (const auto& [name, model] : models_)
+      for (const ServedVersion& version : model->versions())
+        all.push_back(Statistics(*model, *version.predictor->model()));
+    return StatisticsJson(all);
+  }
+
+  ModelVersions& Model(const std::string& name) const {
+    const auto found = models_.find(name);
+    if (found == models_.end())
+      throw HttpError(404, Format("there is no model '{}'", name.substr(0, 100)));
+    return *found->second;
+  }
+
+  [[noreturn]] static void ThrowNoVersion(const ModelVersions& model, const std::string& version) {
+    throw HttpError(404, Format("there is no version '{}', but {}", version.substr(0, 100),
+                                VersionsText(model)));
+  }
+  // The predictor of the version that a route names, or of the one that answers without it.
+  static std::shared_ptr<Predictor> Chosen(const ModelVersions& model, const Route& route) {
+    if (!route.version) return model.current();
+    std::shared_ptr<Predictor> found = model.Find(*route.version);
+    if (found == nullptr) ThrowNoVersion(model, *route.version);
+    return found;
   }
 
   void Infer(Route route, HttpRequest request, HttpReply reply) {
@@ -187,11 +224,14 @@ class InferenceService::Impl {
   // Gives the body's memory back before the request waits.
   void Submit(const std::shared_ptr<Call>& call, HttpRequest& request) {
     try {
-      InferRequest infer = Read(*call, request);
+      call->model = &Model(call->route.model);
+      call->facts.model = call->model->name();
+      const std::shared_ptr<Predictor> predictor = Chosen(*call->model, call->route);
+      InferRequest infer = Read(*call, request, *predictor);
       call->id = std::move(infer.id);
       call->clock.End(call->facts);
       std::string().swap(request.body);
-      queue_->Submit(std::move(infer.predict),
+      queue_->Submit(predictor, std::move(infer.predict),
                      [this, call](std::exception_ptr error, ScoredRequest scored) {
                        Scored(call, std::move(error), std::move(scored));
                      });
@@ -201,17 +241,14 @@ class InferenceService::Impl {
   }
 
   // The request keeps no model: while it waits for its batch, it does not hold up a delta.
-  InferRequest Read(Call& call, const HttpRequest& request) {
-    CheckName(call.route.model);
-    const auto served = predictor_.model();
-    call.facts.model = options_.model_name;
-    CheckModel(call.route, served->spec().version);
+  InferRequest Read(Call& call, const HttpRequest& request, const Predictor& predictor) {
+    const auto served = predictor.model();
     call.facts.version = served->spec().version;
     const bool strict = IsAsked(request.target, "strict");
     InferRequest infer = Parse(call, request, *served, strict);
     infer.predict.strict |= strict;
     const IdRanges& ranges = served->id_ranges();
-    metrics_.CountStrayIds(options_.model_name, ranges, ranges.Find(infer.predict.features));
+    metrics_.CountStrayIds(call.model->name(), ranges, ranges.Find(infer.predict.features));
     return infer;
   }
 
@@ -248,7 +285,9 @@ class InferenceService::Impl {
   }
 
   void Write(Call& call, const ScoredRequest& scored) {
-    CheckModel(call.route, scored.model_version);  // it may be a newer one by now
+    const auto& version = call.route.version;
+    if (version && *version != std::to_string(scored.model_version))  // it is a newer one by now
+      ThrowNoVersion(*call.model, *version);
     call.facts.version = scored.model_version;
     call.facts.began_batch = scored.began_batch;
     CheckFinite(call, scored);
@@ -256,7 +295,7 @@ class InferenceService::Impl {
                           .content_type = call.safetensors ? kSafetensorsType : kJsonType,
                           .body = call.safetensors
                                       ? InferResponseSafetensors(scored)
-                                      : InferResponseJson(options_.model_name, scored, call.id),
+                                      : InferResponseJson(call.model->name(), scored, call.id),
                           .model_version = scored.model_version,
                           .model_digest = scored.model_digest};
     call.facts.examples = std::ssize(scored.scores) / std::ssize(scored.outputs);
@@ -271,7 +310,7 @@ class InferenceService::Impl {
       throw HttpError(
           500, Format("model '{}', version {}: {} of {} scores are not finite (NaN or infinite): "
                       "its weights or the request's dense features are not",
-                      options_.model_name, scored.model_version, call.facts.not_finite,
+                      call.model->name(), scored.model_version, call.facts.not_finite,
                       scored.scores.size()));
   }
 
@@ -292,43 +331,45 @@ class InferenceService::Impl {
 
   void Administer(const Route& route, const std::string& body, HttpReply reply) {
     const bool load = route.action == Action::kLoad;
-    if (load && route.model != options_.model_name) metrics_.CountReload("", false);
-    CheckName(route.model);
+    if (load && !models_.contains(route.model)) metrics_.CountReload("", false);
+    ModelVersions& model = Model(route.model);
     if (!options_.admin)
       throw HttpError(403,
                       "models are loaded, and deltas taken, by requests only where the server was "
                       "started with --admin");
     const bool new_inputs = load && ParseLoad(body).new_inputs;
-    Leave(loads_, reply,
-          [this, load, new_inputs, reply] { load ? Load(new_inputs, reply) : Take(reply); });
+    Leave(loads_, reply, [this, load, new_inputs, reply, &model] {
+      load ? Load(model, new_inputs, reply) : Take(model, reply);
+    });
   }
 
-  void Load(bool new_inputs, const HttpReply& reply) {
+  void Load(ModelVersions& model, bool new_inputs, const HttpReply& reply) {
     try {
-      predictor_.Reload("", new_inputs);
+      model.Reload(new_inputs);
     } catch (...) {
-      metrics_.CountReload(options_.model_name, false);
+      metrics_.CountReload(model.name(), false);
       throw;
     }
-    metrics_.CountReload(options_.model_name, true);
+    metrics_.CountReload(model.name(), true);
     reply(Json("{}"));
   }
 
-  void Take(const HttpReply& reply) {
-    const int64_t taken = predictor_.TakeDeltas();
-    reply(Json(TakenDeltasJson(taken, predictor_.model()->spec().version)));
+  static void Take(ModelVersions& model, const HttpReply& reply) {
+    const int64_t taken = model.TakeDeltas();
+    reply(Json(TakenDeltasJson(taken, model.current()->model()->spec().version)));
   }
 
-  Predictor& predictor_;
   const InferenceServiceOptions options_;
+  std::map<std::string, ModelVersions*> models_;  // by name
   ServerMetrics metrics_;
   boost::asio::thread_pool late_{1};  // writes large answers
   std::unique_ptr<RequestQueue> queue_;
   boost::asio::thread_pool large_, loads_;  // read large bodies; take models
 };
 
-InferenceService::InferenceService(Predictor& predictor, InferenceServiceOptions options)
-    : impl_(std::make_unique<Impl>(predictor, std::move(options))) {}
+InferenceService::InferenceService(const std::vector<ModelVersions*>& models,
+                                   InferenceServiceOptions options)
+    : impl_(std::make_unique<Impl>(models, std::move(options))) {}
 InferenceService::~InferenceService() = default;
 
 void InferenceService::Answer(HttpRequest request, HttpReply reply) noexcept {

@@ -4,15 +4,16 @@
 // calls the same.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "serve/http/access_log.h"
 #include "serve/http/http_message.h"
 #include "serve/request_queue.h"
+#include "serve/versions/model_versions.h"
 
 namespace tessera::serve {
 
 struct InferenceServiceOptions {
-  std::string model_name = "model";
   bool admin = false;     // whether models may be loaded, and deltas taken, by a request
   int large_workers = 2;  // threads that read and write large bodies
   RequestQueueOptions queue = {};
@@ -21,8 +22,8 @@ struct InferenceServiceOptions {
 
 class InferenceService {
  public:
-  // `predictor` must outlive it.
-  InferenceService(Predictor& predictor, InferenceServiceOptions options);
+  // The models, of different names, must outlive it.
+  InferenceService(const std::vector<ModelVersions*>& models, InferenceServiceOptions options);
   // Answers the requests that are there first.
   ~InferenceService();
 

@@ -22,7 +22,7 @@ void AddTableIds(const std::vector<ModelState>& models, MetricsText& text) {
   text.Begin("tessera_table_ids_total", "counter", "Ids that name a row of the table, or none.");
   std::vector<int64_t> unknown(models.size());
   for (size_t m = 0; m < models.size(); ++m) {
-    const ServedModel& model = *models[m].model;
+    const ServedModel& model = *models[m].current;  // all versions count together
     for (size_t t = 0; t < model.spec().tables.size(); ++t) {
       const std::string& table = model.spec().tables[t].name;
       const int64_t hits = model.counter(t).hits, misses = model.counter(t).misses;
@@ -38,17 +38,31 @@ void AddTableIds(const std::vector<ModelState>& models, MetricsText& text) {
   for (size_t m = 0; m < models.size(); ++m) text.Sample({{kModel, models[m].name}}, unknown[m]);
 }
 
+// fn(labels, model) for each version that is served.
+template <typename Fn>
+void ForEachServed(const std::vector<ModelState>& models, Fn fn) {
+  for (const ModelState& state : models)
+    for (const auto& model : state.versions)
+      fn(MetricLabels{{kModel, state.name}, {"version", std::to_string(model->spec().version)}},
+         *model);
+}
+
 // Nothing before the first row.
 void AddRowItems(const std::vector<ModelState>& models, MetricsText& text) {
   text.Begin("tessera_row_items_total", "counter",
              "Items of raw rows that have an id of their own, or none.");
-  for (const auto& [name, model, deltas] : models)
-    for (const FeatureItems& feature : model->raw_rows().unknown_items().All()) {
+  ForEachServed(models, [&](MetricLabels labels, const ServedModel& model) {
+    labels.insert(labels.end(), {{"feature", ""}, {"result", ""}});
+    for (const FeatureItems& feature : model.raw_rows().unknown_items().All()) {
       const auto& [items, unknown] = feature.count;
+      labels[2].second = feature.feature;
       for (const auto& [result, count] :
-           {std::pair("known", items - unknown), {"unknown", unknown}})
-        text.Sample({{kModel, name}, {"feature", feature.feature}, {"result", result}}, count);
+           {std::pair("known", items - unknown), {"unknown", unknown}}) {
+        labels[3].second = result;
+        text.Sample(labels, count);
+      }
     }
+  });
 }
 
 // One sample for each model.
@@ -62,7 +76,7 @@ void AddOfModels(const std::vector<ModelState>& models, const char* metric, cons
 void AddVersions(const std::vector<ModelState>& models, MetricsText& text) {
   AddOfModels(
       models, "tessera_model_version", "gauge", "Version of the model in use.",
-      [](const ModelState& state) { return state.model->spec().version; }, text);
+      [](const ModelState& state) { return state.current->spec().version; }, text);
   AddOfModels(
       models, "tessera_model_newest_version_seen", "gauge",
       "The newest version of which there is a file, taken or not.",
@@ -79,9 +93,9 @@ template <typename Value>
 void AddOfVersions(const std::vector<ModelState>& models, const char* metric, const char* help,
                    Value value, MetricsText& text) {
   text.Begin(metric, "gauge", help);
-  for (const ModelState& state : models)
-    text.Sample({{kModel, state.name}, {"version", std::to_string(state.model->spec().version)}},
-                value(*state.model));
+  ForEachServed(models, [&](const MetricLabels& labels, const ServedModel& model) {
+    text.Sample(labels, value(model));
+  });
 }
 
 void AddLoaded(const std::vector<ModelState>& models, MetricsText& text) {
@@ -198,7 +212,7 @@ void ServerMetrics::AddStrayIds(const std::vector<ModelState>& models, MetricsTe
   text.Begin("tessera_out_of_range_ids_total", "counter", "Ids of tensors that are out of range.");
   for (const ModelState& state : models) {
     const auto& counts = models_.at(state.name).stray_ids;
-    for (const std::string& feature : state.model->id_ranges().features()) {
+    for (const std::string& feature : state.current->id_ranges().features()) {
       const auto found = counts.find(feature);
       text.Sample({{kModel, state.name}, {"feature", feature}},
                   found == counts.end() ? int64_t{0} : found->second);

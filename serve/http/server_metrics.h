@@ -42,7 +42,8 @@ namespace tessera::serve {
 // A model that is served, as it is now.
 struct ModelState {
   std::string name;
-  std::shared_ptr<const ServedModel> model;
+  std::shared_ptr<const ServedModel> current;  // answers where no version is named
+  std::vector<std::shared_ptr<const ServedModel>> versions;
   DeltaCounts deltas;
 };
 

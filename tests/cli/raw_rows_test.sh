@@ -161,7 +161,7 @@ curl -s "127.0.0.1:$port/v2/models/model" >answer
 has answer '"row_keys":["price","user","shelf","seen","how"]'
 
 curl -s "127.0.0.1:$port/metrics" >answer
-items='tessera_row_items_total{model="model",feature="shelf",result='
+items='tessera_row_items_total{model="model",version="1",feature="shelf",result='
 has answer "$items\"known\"} "
 unknown=$(grep -F "$items\"unknown\"} " answer | cut -d ' ' -f 2)
 [ "$unknown" -eq "$(grep -c '"shelf": "end of aisle"' own.jsonl)" ] || fail "$unknown unknown"

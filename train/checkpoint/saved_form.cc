@@ -8,11 +8,11 @@
 #include "sharding/checkpoint/checkpoint_index.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint_files.h"
+#include "train/checkpoint/version_folders.h"
 
 namespace tessera {
 namespace {
 
-constexpr char kModelName[] = "model.json";   // serve/model_spec.h
 constexpr char kPyTorchName[] = ".metadata";  // torch.distributed.checkpoint
 
 }  // namespace
@@ -25,7 +25,7 @@ std::optional<SavedForm> FormIn(const std::string& folder) {
   if (IsCheckpointFolder(folder)) return SavedForm::kIncremental;
   if (!SavesOfRanks(folder).empty()) return SavedForm::kRankChains;
   if (has(kIndexName) && !IsRowFolder(folder)) return SavedForm::kRanks;
-  if (has(kModelName)) return SavedForm::kModelDirectory;
+  if (has(kModelName) || HoldsVersions(folder)) return SavedForm::kModelDirectory;
   if (has(kPyTorchName)) return SavedForm::kPyTorchFolder;
   return std::nullopt;
 }

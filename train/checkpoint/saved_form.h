@@ -17,7 +17,7 @@ enum class SavedForm {
   kIncremental,     // a folder of a base and changes (checkpoint_files.h)
   kRanks,           // a folder of ranks (sharding/checkpoint/checkpoint.h)
   kRankChains,      // a folder of incremental checkpoints of ranks (rank_chain.h)
-  kModelDirectory,  // what is served (serve/model_spec.h)
+  kModelDirectory,  // what is served (serve/model_spec.h), or versions of it (version_folders.h)
   kPyTorchFolder,   // of torch.distributed.checkpoint
 };
 

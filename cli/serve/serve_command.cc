@@ -1,4 +1,4 @@
-// tessera serve: serves a model directory over HTTP.
+// tessera serve: serves model directories over HTTP.
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -12,10 +12,9 @@
 #include "cli/command.h"
 #include "cli/error_text.h"
 #include "cli/memory_limit_flag.h"
-#include "cli/show/numbers.h"
+#include "cli/serve/served_models.h"
 #include "serve/export/model_memory.h"
 #include "serve/http/http_server.h"
-#include "train/checkpoint/saved_form.h"
 
 namespace tessera::cli {
 namespace {
@@ -63,7 +62,9 @@ constexpr char kFooter[] =
     "504 it waited longer than --deadline\n"
     "\n"
     "SIGHUP takes up the model that the directory then holds. Deltas of tessera export --delta "
-    "are taken as they come into it. Every answer is of one version, which its header "
+    "are taken as they come into it, and so are versions that come into a folder of versions or "
+    "leave it (tessera quantize, tessera rollback); a version is served when all of it is loaded. "
+    "Every answer is of one version, which its header "
     "Tessera-Model-Version names (and Tessera-Model-Digest, which differs if a number was used "
     "twice). A delta that is damaged or missing is named on standard error and tried again; the "
     "version before it is served. SIGTERM or Ctrl-C answers the requests that have begun, for "
@@ -73,7 +74,8 @@ constexpr char kFooter[] =
     "There is no TLS and no authentication: it listens on localhost unless told otherwise.\n";
 
 struct Flags {
-  std::string directory, memory_limit, access_log;
+  ModelFlags served;
+  std::string memory_limit, access_log;
   serve::HttpServerOptions http;
   int threads = 1;
   bool new_inputs = false;
@@ -91,32 +93,8 @@ sigset_t HoldSignals() {
   return signals;
 }
 
-long long VersionOf(const serve::Predictor& predictor) { return predictor.model()->spec().version; }
-
 // Where the server says what it does: with a log on standard output, not between its lines.
 FILE* notes = stdout;
-
-void Reload(serve::Predictor& predictor) {
-  try {
-    predictor.Reload();
-    std::fprintf(notes, "took up version %lld\n", VersionOf(predictor));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tessera: %s; the model stays what it was\n", ErrorText(error).c_str());
-  }
-}
-
-// Takes the deltas that are there. False if one of them was wrong.
-bool TakeDeltas(serve::Predictor& predictor) {
-  try {
-    if (predictor.TakeDeltas() > 0)
-      std::fprintf(notes, "took up version %lld\n", VersionOf(predictor));
-    return true;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tessera: %s; the model stays version %lld\n", ErrorText(error).c_str(),
-                 VersionOf(predictor));
-    return false;
-  }
-}
 
 // The next signal, or 0 when `pause` has passed; 0 ms is for ever.
 int NextSignal(const sigset_t& signals, std::chrono::milliseconds pause) {
@@ -128,9 +106,9 @@ int NextSignal(const sigset_t& signals, std::chrono::milliseconds pause) {
   return std::max(signal, 0);
 }
 
-// Returns when the server is to stop. A wrong delta is looked at again after longer and longer
-// pauses.
-void FollowSignals(const sigset_t& signals, serve::Predictor& predictor, serve::AccessLog* log,
+// Returns when the server is to stop. A wrong delta or version is looked at again after longer and
+// longer pauses.
+void FollowSignals(const sigset_t& signals, ServedModels& models, serve::AccessLog* log,
                    std::chrono::milliseconds watch) {
   constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(1);
   for (auto pause = watch;;) {
@@ -139,10 +117,10 @@ void FollowSignals(const sigset_t& signals, serve::Predictor& predictor, serve::
     if (signal == SIGUSR1) {
       if (log != nullptr) log->Reopen();
     } else if (signal == SIGHUP) {
-      Reload(predictor);
+      models.Reload(notes);
       pause = watch;
     } else if (watch.count() > 0) {
-      pause = TakeDeltas(predictor) ? watch : std::max(watch, std::min(2 * pause, kLongest));
+      pause = models.Follow(notes) ? watch : std::max(watch, std::min(2 * pause, kLongest));
     }
   }
 }
@@ -190,15 +168,6 @@ serve::PredictorOptions PredictorOptionsOf(const Flags& flags) {
           }};
 }
 
-void CheckServed(const std::string& path) {
-  const SavedForm form = DetectForm(path);
-  if (form == SavedForm::kModelDirectory) return;
-  throw Error(
-      Format("{}: it is {}, but tessera serve answers with {}, which tessera quantize {} -o DIR "
-             "makes of it",
-             path, Described(form), Described(SavedForm::kModelDirectory), path));
-}
-
 std::unique_ptr<serve::AccessLog> OpenLog(const std::string& path) {
   if (path == "-") notes = stderr;
   return path.empty() ? nullptr : std::make_unique<serve::AccessLog>(path);
@@ -211,27 +180,19 @@ int Serve(Flags flags) {
   flags.http.queue.max_wait = std::chrono::microseconds(flags.batch_wait_us);
   flags.http.queue.deadline = std::chrono::milliseconds(flags.deadline_ms);
   const sigset_t signals = HoldSignals();
-  CheckServed(flags.directory);
   const auto log = OpenLog(flags.access_log);
   flags.http.access_log = log.get();
-  serve::Predictor predictor(flags.directory, PredictorOptionsOf(flags));
-  serve::HttpServer server(predictor, flags.http);
-  int64_t bytes = 0;
-  const auto model = predictor.model();
-  for (const serve::TableSpec& table : model->spec().tables) bytes += table.nbytes();
-  std::fprintf(notes, "serving %s, version %lld, %zu tables, %s, on http://%s:%d\n",
-               flags.http.model_name.c_str(), static_cast<long long>(model->spec().version),
-               model->spec().tables.size(), Bytes(bytes).c_str(), flags.http.host.c_str(),
-               server.port());
-  if (const std::string failure = predictor.delta_failure(); !failure.empty())
-    std::fprintf(stderr, "tessera: %s; the model is version %lld\n",
-                 ErrorText(Error(failure)).c_str(), VersionOf(predictor));
+  ServedModels models(flags.served, PredictorOptionsOf(flags));
+  serve::HttpServer server(models.all(), flags.http);
+  std::fprintf(notes, "serving %s, on http://%s:%d\n", models.Description().c_str(),
+               flags.http.host.c_str(), server.port());
+  models.SayFailures();
   const pthread_t main_thread = pthread_self();
   std::thread running([&] {
     server.Run();
     pthread_kill(main_thread, SIGTERM);  // it may have ended by itself
   });
-  FollowSignals(signals, predictor, log.get(), std::chrono::milliseconds(flags.watch_ms));
+  FollowSignals(signals, models, log.get(), std::chrono::milliseconds(flags.watch_ms));
   server.Stop();
   running.join();
   std::fprintf(notes, "stopped\n");
@@ -305,22 +266,34 @@ void AddConnectionFlags(Command command, Flags& f) {
 }  // namespace
 
 void AddServeCommand(Command app) {
-  Command command = app.AddCommand("serve", "Answer requests over HTTP with a model directory.");
+  Command command = app.AddCommand("serve", "Answer requests over HTTP with model directories.");
   const auto f = std::make_shared<Flags>();
-  command.Add("model", f->directory, "A model directory of tessera quantize")
+  command
+      .Add("model", f->served.models,
+           "A model directory of tessera quantize, or a folder of versions of one (quantize "
+           "--keep); several as NAME=DIR")
       .Required()
-      .Value("DIR");
+      .Value("[NAME=]DIR");
   command.Add("--host", f->http.host, "Listen on this address; default 127.0.0.1").Value("ADDRESS");
   command
       .Add("--port", f->http.port,
            "Listen on this port; 0 takes a free one and says which; default 8000")
       .Within(NumbersFrom(0, 65535))
       .Value("N");
-  command.Add("--name", f->http.model_name, "Requests call the model by this name; default model")
+  command
+      .Add("--name", f->served.name, "Requests call a model without NAME= by this; default model")
       .Value("NAME");
   command
+      .Add("--versions", f->served.versions,
+           "Serve these of a folder of versions: latest (the default), latest:N (the N newest) or "
+           "numbers such as 3,4; with NAME= those of this model. The newest of them answers "
+           "requests that name none")
+      .OneAtATime()
+      .Value("[NAME=]VERSIONS");
+  command
       .Add("--watch", f->watch_ms,
-           "Look for deltas in the directory every MS milliseconds (default 1000; 0: never)")
+           "Look for deltas and for versions that came or went every MS milliseconds (default "
+           "1000; 0: never)")
       .Within(NumbersFrom(int64_t{0}, int64_t{3'600'000}))
       .Value("MS");
   command.Add("--new-inputs", f->new_inputs,

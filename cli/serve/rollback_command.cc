@@ -1,0 +1,78 @@
+// tessera rollback: takes back the newest versions in a folder of versions.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "runtime/base/check.h"
+#include "runtime/files/output_lock.h"
+#include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/version_folders.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Take back the newest version in a folder of versions that tessera quantize --keep made, so "
+    "that the one before it is the newest again.";
+constexpr char kFooter[] =
+    "\n"
+    "Examples:\n"
+    "  tessera rollback versions           the version before the newest is served again\n"
+    "  tessera rollback versions --to 3    version 3 is\n"
+    "\n"
+    "A version is taken back by the rename of its folder, DIR/5 to DIR/withdrawn-5; mv back makes "
+    "it a version again. A running tessera serve follows within --watch, or on SIGHUP or …/load; "
+    "no request fails meanwhile. The number is not used again: the next tessera quantize writes "
+    "version 6. A model directory that was not made with --keep has no versions before it.\n";
+
+struct Flags {
+  std::string folder;
+  std::optional<int64_t> to;
+};
+
+// The version that is to be the newest.
+int64_t Target(const Flags& flags) {
+  const std::vector<VersionFolder> versions = VersionFoldersIn(flags.folder);
+  if (versions.empty()) {
+    const SavedForm form = DetectForm(flags.folder);
+    throw Error(
+        Format("{}: it is {} without versions to go back to: tessera quantize --keep N "
+               "keeps them",
+               flags.folder, Described(form)));
+  }
+  if (flags.to) return *flags.to;
+  if (versions.size() == 1)
+    throw Error(Format("{}: there is no version before {}", flags.folder, versions[0].number));
+  return versions[versions.size() - 2].number;
+}
+
+int Rollback(const Flags& flags) {
+  const int64_t target = Target(flags);
+  const OutputLock lock(flags.folder, OutputLock::Of::kFolder);
+  std::string withdrawn;
+  for (const int64_t number : WithdrawAbove(flags.folder, target))
+    withdrawn += (withdrawn.empty() ? "" : ", ") + std::to_string(number);
+  if (withdrawn.empty()) withdrawn = "none";
+  std::printf("%s: version %lld is the newest; taken back: %s\n", flags.folder.c_str(),
+              static_cast<long long>(target), withdrawn.c_str());
+  return 0;
+}
+
+}  // namespace
+
+void AddRollbackCommand(Command app) {
+  Command command = app.AddCommand("rollback", kDescription);
+  const auto f = std::make_shared<Flags>();
+  command.Add("folder", f->folder, "A folder of versions").Required().Value("DIR");
+  command.Add("--to", f->to, "Go back to this version; default: the one before the newest")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1} << 62))
+      .Value("VERSION");
+  command.Footer(kFooter);
+  command.Run([f] { return Rollback(*f); });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,160 @@
+#include "cli/serve/served_models.h"
+
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <optional>
+
+#include "cli/error_text.h"
+#include "cli/show/numbers.h"
+#include "runtime/base/check.h"
+#include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/version_folders.h"
+
+namespace tessera::cli {
+namespace {
+
+using serve::ModelVersions;
+
+constexpr char kModel[] = "model", kStatistics[] = "stats";  // /v2/models/stats is a path
+
+// "NAME=VALUE" in two; the name is "" where there is none. A name has no slash, but a path may
+// have an equals sign.
+std::pair<std::string, std::string> Parted(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == text.npos || text.find('/') < equals) return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+struct NamedDirectory {
+  std::string name, directory;
+};
+
+void CheckName(const std::string& name) {
+  if (name.empty() || name == kStatistics || name.find('/') != name.npos)
+    throw Error(Format("model name '{}': expected one that is not empty, not {}, and without /",
+                       name, kStatistics));
+}
+
+std::vector<NamedDirectory> ReadModels(const ModelFlags& flags) {
+  std::vector<NamedDirectory> models;
+  std::map<std::string, int> count;
+  for (const std::string& text : flags.models) {
+    auto [name, directory] = Parted(text);
+    if (!name.empty() && !flags.name.empty())
+      throw Error(Format("--name {}: {} has a name already", flags.name, text));
+    if (name.empty() && flags.models.size() > 1)
+      throw Error(
+          Format("{}: expected a name for each of several models, as in a=DIR b=DIR", text));
+    if (name.empty()) name = flags.name.empty() ? kModel : flags.name;
+    CheckName(name);
+    if (++count[name] > 1) throw Error(Format("{}: another model has this name", text));
+    models.push_back({name, directory});
+  }
+  return models;
+}
+
+// The policy of each model that a flag names.
+std::map<std::string, serve::VersionPolicy> ReadPolicies(
+    const ModelFlags& flags, const std::vector<NamedDirectory>& models) {
+  std::map<std::string, serve::VersionPolicy> policies;
+  for (const std::string& text : flags.versions) {
+    const auto [name, policy] = Parted(text);
+    bool known = false;
+    for (const NamedDirectory& model : models) {
+      if (!name.empty() && name != model.name) continue;
+      known = true;
+      if (!HoldsVersions(model.directory))
+        throw Error(
+            Format("--versions {}: {} is no folder of versions (tessera quantize --keep "
+                   "makes one)",
+                   text, model.directory));
+      if (!policies.emplace(model.name, serve::ParseVersionPolicy(policy)).second)
+        throw Error(Format("--versions {}: those of model {} were said before", text, model.name));
+    }
+    if (!known) throw Error(Format("--versions {}: there is no model {}", text, name));
+  }
+  return policies;
+}
+
+void CheckServed(const std::string& path) {
+  const SavedForm form = DetectForm(path);
+  if (form == SavedForm::kModelDirectory) return;
+  throw Error(Format("{}: it is {}: make a model of it first: tessera quantize {} -o model", path,
+                     Described(form), path));
+}
+
+std::string Describe(const ModelVersions& model) {
+  int64_t bytes = 0;
+  size_t tables = 0;
+  const auto versions = model.versions();
+  for (const serve::ServedVersion& version : versions) {
+    const auto served = version.predictor->model();
+    tables = served->spec().tables.size();
+    for (const serve::TableSpec& table : served->spec().tables) bytes += table.nbytes();
+  }
+  return Format("{}, version{} {}, {} tables, {}", model.name(), versions.size() > 1 ? "s" : "",
+                VersionsText(model), tables, Bytes(bytes));
+}
+
+// "version 3", with the model's name where there are several.
+std::string Versions(const ModelVersions& model, bool several) {
+  const bool many = model.versions().size() > 1;
+  return Format("{}version{} {}", several ? model.name() + ": " : "", many ? "s" : "",
+                VersionsText(model));
+}
+
+}  // namespace
+
+ServedModels::ServedModels(const ModelFlags& flags, const serve::PredictorOptions& options) {
+  const std::vector<NamedDirectory> models = ReadModels(flags);
+  for (const NamedDirectory& model : models) CheckServed(model.directory);
+  auto policies = ReadPolicies(flags, models);
+  for (const auto& [name, directory] : models)
+    models_.push_back(std::make_unique<ModelVersions>(name, directory, policies[name], options));
+}
+
+std::vector<ModelVersions*> ServedModels::all() const {
+  std::vector<ModelVersions*> models;
+  for (const auto& model : models_) models.push_back(model.get());
+  return models;
+}
+
+std::string ServedModels::Description() const {
+  std::string text;
+  for (const auto& model : models_) text += (text.empty() ? "" : "; ") + Describe(*model);
+  return text;
+}
+
+void ServedModels::Reload(FILE* notes) {
+  for (const auto& model : models_) try {
+      model->Reload();
+      std::fprintf(notes, "took up %s\n", Versions(*model, models_.size() > 1).c_str());
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "tessera: %s; the model stays what it was\n", ErrorText(error).c_str());
+    }
+}
+
+bool ServedModels::Follow(FILE* notes) {
+  bool good = true;
+  for (const auto& model : models_) try {
+      if (model->Follow())
+        std::fprintf(notes, "took up %s\n", Versions(*model, models_.size() > 1).c_str());
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "tessera: %s; the model stays %s\n", ErrorText(error).c_str(),
+                   Versions(*model, models_.size() > 1).c_str());
+      good = false;
+    }
+  return good;
+}
+
+void ServedModels::SayFailures() const {
+  for (const auto& model : models_)
+    for (const serve::ServedVersion& version : model->versions())
+      if (const std::string failure = version.predictor->delta_failure(); !failure.empty())
+        std::fprintf(stderr, "tessera: %s; the model is version %lld\n",
+                     ErrorText(Error(failure)).c_str(),
+                     static_cast<long long>(version.predictor->model()->spec().version));
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,41 @@
+#ifndef TESSERA_CLI_SERVE_SERVED_MODELS_H_
+#define TESSERA_CLI_SERVE_SERVED_MODELS_H_
+// The models that tessera serve is told to serve, and what it does with all of them.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "serve/versions/model_versions.h"
+
+namespace tessera::cli {
+
+// Flags that say what is served.
+struct ModelFlags {
+  std::vector<std::string> models;    // "DIR", or "NAME=DIR"
+  std::string name;                   // of one DIR; "": model
+  std::vector<std::string> versions;  // "POLICY", or "NAME=POLICY"
+};
+
+class ServedModels {
+ public:
+  // Loads them. Throws Error for flags that do not fit together, and for what ModelVersions
+  // refuses.
+  ServedModels(const ModelFlags& flags, const serve::PredictorOptions& options);
+
+  std::vector<serve::ModelVersions*> all() const;
+  // "clicks, version 1, 2 tables, 3.1 MiB"; models with ";" between.
+  std::string Description() const;
+
+  // Each says on standard error what went wrong, and on `notes` what changed.
+  void Reload(FILE* notes);
+  // False if something was wrong.
+  bool Follow(FILE* notes);
+  // Says which versions are not the newest that their directories hold.
+  void SayFailures() const;
+
+ private:
+  std::vector<std::unique_ptr<serve::ModelVersions>> models_;
+};
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_SERVE_SERVED_MODELS_H_

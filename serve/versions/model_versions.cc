@@ -1,0 +1,169 @@
+#include "serve/versions/model_versions.h"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "serve/model_inputs.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr char kAllowsInputs[] =
+    "tessera serve --new-inputs, or \"new_inputs\" in the request to load,";
+
+std::shared_ptr<Predictor> Borrowed(Predictor& predictor) {
+  return {std::shared_ptr<Predictor>(), &predictor};
+}
+
+bool AreSame(const std::vector<ServedVersion>& served, const std::vector<VersionFolder>& chosen) {
+  return std::ranges::equal(served, chosen, {}, &ServedVersion::number, &VersionFolder::number);
+}
+
+const ServedVersion* WithNumber(const std::vector<ServedVersion>& versions, int64_t number) {
+  const auto found = std::ranges::find(versions, number, &ServedVersion::number);
+  return found == versions.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+ModelVersions::ModelVersions(std::string name, std::string directory, const VersionPolicy& policy,
+                             PredictorOptions options)
+    : name_(std::move(name)),
+      directory_(std::move(directory)),
+      policy_(policy),
+      options_(std::move(options)),
+      is_folder_(HoldsVersions(directory_)) {
+  if (!is_folder_) {
+    versions_.push_back({.predictor = std::make_shared<Predictor>(directory_, options_)});
+    return;
+  }
+  CheckAreThere(policy_, VersionFoldersIn(directory_), directory_);
+  LoadChosen(options_.new_inputs);
+}
+
+ModelVersions::ModelVersions(std::string name, Predictor& predictor)
+    : name_(std::move(name)), is_folder_(false) {
+  versions_.push_back({.predictor = Borrowed(predictor)});
+}
+
+std::vector<ServedVersion> ModelVersions::versions() const {
+  const std::lock_guard lock(mutex_);
+  return versions_;
+}
+
+std::shared_ptr<Predictor> ModelVersions::current() const {
+  const std::lock_guard lock(mutex_);
+  return versions_.back().predictor;
+}
+
+std::shared_ptr<Predictor> ModelVersions::Find(std::string_view version) const {
+  for (const ServedVersion& served : versions())
+    if (std::to_string(served.predictor->model()->spec().version) == version)
+      return served.predictor;
+  return nullptr;
+}
+
+std::vector<VersionFolder> ModelVersions::Chosen() const {
+  return ChosenVersions(policy_, VersionFoldersIn(directory_), directory_);
+}
+
+std::shared_ptr<Predictor> ModelVersions::Load(const VersionFolder& folder,
+                                               const ServedModel* before, bool new_inputs) const {
+  PredictorOptions options = options_;
+  std::optional<ModelSpec> same_as;  // a copy: the predictor keeps the function
+  if (before != nullptr && !new_inputs && !options_.new_inputs) same_as = before->spec();
+  options.accept = [same_as, accept = options_.accept, path = folder.path](const ModelSpec& spec) {
+    if (same_as) CheckSameInputs(*same_as, spec, path, kAllowsInputs);
+    if (accept) accept(spec);
+  };
+  options.before = before;
+  return std::make_shared<Predictor>(folder.path, options);
+}
+
+// Loads the versions that are chosen and not served, and serves those from then on.
+void ModelVersions::LoadChosen(bool new_inputs) {
+  const Versions served = versions();
+  Versions next;
+  std::shared_ptr<const ServedModel> before;
+  if (!served.empty()) before = served.back().predictor->model();
+  for (const VersionFolder& folder : Chosen()) {
+    const ServedVersion* const there = WithNumber(served, folder.number);
+    next.push_back({folder.number,
+                    there != nullptr ? there->predictor : Load(folder, before.get(), new_inputs)});
+    before = next.back().predictor->model();
+  }
+  Use(std::move(next));
+}
+
+void ModelVersions::Use(Versions versions) {
+  const std::lock_guard lock(mutex_);
+  std::swap(versions_, versions);
+  for (const ServedVersion& before : versions) {
+    if (WithNumber(versions_, before.number) != nullptr) continue;
+    const DeltaCounts counts = before.predictor->delta_counts();
+    retired_.taken += counts.taken;
+    retired_.failed += counts.failed;
+  }
+}
+
+void ModelVersions::Reload(bool new_inputs) {
+  const std::lock_guard one_at_a_time(reload_mutex_);
+  if (is_folder_) return LoadChosen(new_inputs);
+  current()->Reload("", new_inputs);
+}
+
+int64_t ModelVersions::TakeDeltas() {
+  int64_t taken = 0;
+  std::exception_ptr error;
+  for (const ServedVersion& version : versions()) try {
+      taken += version.predictor->TakeDeltas();
+    } catch (const Error&) {
+      error = std::current_exception();
+    }
+  if (error) std::rethrow_exception(error);
+  return taken;
+}
+
+bool ModelVersions::FollowFolder() {
+  if (!is_folder_) return false;
+  const std::lock_guard one_at_a_time(reload_mutex_);
+  if (AreSame(versions(), Chosen())) return false;
+  LoadChosen(options_.new_inputs);
+  return true;
+}
+
+bool ModelVersions::Follow() {
+  bool changed = false;
+  std::exception_ptr error;
+  try {
+    changed = FollowFolder();
+  } catch (const Error&) {  // deltas are taken all the same
+    error = std::current_exception();
+  }
+  changed = TakeDeltas() > 0 || changed;
+  if (error) std::rethrow_exception(error);
+  return changed;
+}
+
+DeltaCounts ModelVersions::delta_counts() const {
+  const std::lock_guard lock(mutex_);
+  DeltaCounts sum = retired_;
+  for (const ServedVersion& version : versions_) {
+    const DeltaCounts counts = version.predictor->delta_counts();
+    sum.taken += counts.taken;
+    sum.failed += counts.failed;
+    sum.newest_version_seen = std::max(sum.newest_version_seen, counts.newest_version_seen);
+  }
+  return sum;
+}
+
+std::string VersionsText(const ModelVersions& model) {
+  std::string text;
+  for (const ServedVersion& version : model.versions())
+    text += Format("{}{}", text.empty() ? "" : ", ", version.predictor->model()->spec().version);
+  return text;
+}
+
+}  // namespace tessera::serve

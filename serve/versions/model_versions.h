@@ -1,0 +1,79 @@
+#ifndef TESSERA_SERVE_VERSIONS_MODEL_VERSIONS_H_
+#define TESSERA_SERVE_VERSIONS_MODEL_VERSIONS_H_
+// A model under one name: the versions of it that are served side by side, each by a predictor of
+// its own. A model directory is one version, which a Reload or deltas replace; of a folder of
+// versions (train/checkpoint/version_folders.h) those of a policy are served, and the newest of
+// them answers requests that name none.
+//
+// Versions change at one moment, when all that are new are loaded: who has asked for a predictor
+// keeps it, as it was, as long as it likes. Any thread may call.
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/predictor.h"
+#include "serve/versions/version_policy.h"
+
+namespace tessera::serve {
+
+struct ServedVersion {
+  int64_t number = 0;  // of its folder; 0: a model directory
+  std::shared_ptr<Predictor> predictor;
+};
+
+class ModelVersions {
+ public:
+  // Throws Error as Predictor does, and for a policy that names a version that is not there.
+  ModelVersions(std::string name, std::string directory, const VersionPolicy& policy,
+                PredictorOptions options);
+  // A model directory with a predictor that is there, and outlives this.
+  ModelVersions(std::string name, Predictor& predictor);
+
+  const std::string& name() const { return name_; }
+  // The versions that are served, oldest first; at least one.
+  std::vector<ServedVersion> versions() const;
+  // The one that answers requests which name no version.
+  std::shared_ptr<Predictor> current() const;
+  // The one that is of this version now; null for none.
+  std::shared_ptr<Predictor> Find(std::string_view version) const;
+
+  // Takes up what the directory holds by now. Throws Error as the constructor does, and for a model
+  // that reads other inputs (model_inputs.h) unless `new_inputs` or PredictorOptions::new_inputs;
+  // all is then what it was. Versions of a folder that are served already stay loaded.
+  void Reload(bool new_inputs = false);
+  // Takes the deltas that have come, of all versions. How many. Throws Error as
+  // Predictor::TakeDeltas does, after those of the other versions were taken.
+  int64_t TakeDeltas();
+  // Takes the deltas that have come, and the versions that have come into the folder or left it.
+  // Whether anything changed. Throws Error as TakeDeltas and Reload do.
+  bool Follow();
+  // Sums over all versions that were served; the newest of the numbers.
+  DeltaCounts delta_counts() const;
+
+ private:
+  using Versions = std::vector<ServedVersion>;
+  void LoadChosen(bool new_inputs);
+  bool FollowFolder();
+  std::vector<VersionFolder> Chosen() const;
+  std::shared_ptr<Predictor> Load(const VersionFolder& folder, const ServedModel* before,
+                                  bool new_inputs) const;
+  void Use(Versions versions);
+
+  const std::string name_, directory_;
+  const VersionPolicy policy_;
+  const PredictorOptions options_;
+  const bool is_folder_;      // of versions
+  std::mutex reload_mutex_;   // one at a time
+  mutable std::mutex mutex_;  // of what follows
+  Versions versions_;
+  DeltaCounts retired_;  // of versions that are not served any more
+};
+
+// "3, 4": the versions that are served now.
+std::string VersionsText(const ModelVersions& model);
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_VERSIONS_MODEL_VERSIONS_H_

@@ -1,0 +1,80 @@
+#include "serve/versions/version_policy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "runtime/base/check.h"
+
+namespace tessera::serve {
+namespace {
+
+[[noreturn]] void ThrowNoPolicy(const std::string& text) {
+  throw Error(Format("versions '{}': expected latest, latest:N or numbers such as 3,4", text));
+}
+
+int64_t ParseNumber(std::string_view part, const std::string& text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+  if (error != std::errc() || end != part.data() + part.size() || number < 1) ThrowNoPolicy(text);
+  return number;
+}
+
+std::string Listed(const std::vector<VersionFolder>& versions) {
+  if (versions.empty()) return "none at all";
+  std::string text;
+  for (const VersionFolder& version : versions)
+    text += (text.empty() ? "" : ", ") + std::to_string(version.number);
+  return text;
+}
+
+bool Has(const std::vector<VersionFolder>& versions, int64_t number) {
+  return std::ranges::count(versions, number, &VersionFolder::number) > 0;
+}
+
+}  // namespace
+
+VersionPolicy ParseVersionPolicy(const std::string& text) {
+  constexpr std::string_view kLatest = "latest";
+  std::string_view left = text;
+  if (left == kLatest) return {};
+  if (left.starts_with(kLatest)) {
+    left.remove_prefix(kLatest.size());
+    if (left[0] != ':') ThrowNoPolicy(text);
+    return {.latest = ParseNumber(left.substr(1), text)};
+  }
+  VersionPolicy policy;
+  for (;;) {
+    const size_t comma = left.find(',');
+    policy.numbers.push_back(ParseNumber(left.substr(0, comma), text));
+    if (comma == left.npos) break;
+    left.remove_prefix(comma + 1);
+  }
+  std::ranges::sort(policy.numbers);
+  if (std::ranges::adjacent_find(policy.numbers) != policy.numbers.end()) ThrowNoPolicy(text);
+  return policy;
+}
+
+void CheckAreThere(const VersionPolicy& policy, const std::vector<VersionFolder>& there,
+                   const std::string& where) {
+  for (const int64_t number : policy.numbers)
+    if (!Has(there, number))
+      throw Error(Format("{}: there is no version {}, but {}", where, number, Listed(there)));
+}
+
+std::vector<VersionFolder> ChosenVersions(const VersionPolicy& policy,
+                                          const std::vector<VersionFolder>& there,
+                                          const std::string& where) {
+  std::vector<VersionFolder> chosen;
+  for (auto version = there.rbegin(); version != there.rend(); ++version) {
+    const bool named = policy.numbers.empty()
+                           ? std::ssize(chosen) < policy.latest
+                           : std::ranges::count(policy.numbers, version->number) > 0;
+    if (named) chosen.insert(chosen.begin(), *version);
+  }
+  if (chosen.empty())
+    throw Error(Format("{}: no version is left to answer: there is {}", where, Listed(there)));
+  return chosen;
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,101 @@
+#!/bin/bash
+# Versions of a model in a folder: quantize --keep, inspect, serve --versions, rollback, and several
+# models behind one server.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+run 0 train --config small.json --threads 1 --checkpoint model.safetensors
+run 0 generate --rows 200 --first 5000 --vocabulary 50 eval.tsv
+run 0 train --resume model.safetensors --epochs 2 --threads 1 --checkpoint later.safetensors
+
+# ---- versions are kept by number, the newest N of them
+run 0 quantize model.safetensors -o models --keep 2
+has out "models/1: version 1"
+run 0 quantize later.safetensors -o models --keep 2 --bits 4
+has out "models/2: version 2"
+run 0 quantize model.safetensors -o models
+has out "models/3: version 3"
+[ "$(cd models && echo *)" = "1 2 3" ] || fail "without --keep all stay: $(ls models)"
+run 0 quantize later.safetensors -o models --keep 2 --bits 16
+[ "$(cd models && echo *)" = "3 4" ] || fail "two are kept: $(ls models)"
+run 0 quantize model.safetensors -o plain
+run 0 quantize later.safetensors -o plain
+has out "plain: version 2"
+
+# ---- every command that takes a model directory takes the newest version of a folder
+run 0 predict models --data eval.tsv --out newest
+run 0 predict models/4 --data eval.tsv --out fourth
+cmp newest fourth || fail "another version than the newest was scored"
+run 0 inspect models
+has out "models: a folder of versions, of which 4 is the newest"
+grep -qE '^4 +4 +0 +f16 ' out || fail "no line of version 4: $(cat out)"
+grep -qE '^3 +3 +0 +int8 ' out || fail "no line of version 3: $(cat out)"
+run 0 inspect models --json
+json out '[v["version"] for v in d["versions"]] == [3, 4]'
+json out 'd["versions"][1]["tables"][0]["codec"] == "f16"'
+
+# ---- what does not fit is said, with what to do
+fails_saying "plain: it is a model directory, but --keep needs a folder of versions" quantize \
+  model.safetensors -o plain --keep 2
+fails_saying "models/4: it is version 4 of $PWD/models, and stays what it is" quantize \
+  model.safetensors -o models/4
+fails_saying "models/3: its next delta would be version 4, a number that $PWD/models has or had" \
+  export later.safetensors --delta models/3
+fails_saying "plain: it is a model directory of tessera quantize without versions to go back to" \
+  rollback plain
+fails_saying "models: there is no version 9, but 3, 4" rollback models --to 9
+fails_saying "model.safetensors: it is a checkpoint in one file: make a model of it first: tessera \
+quantize model.safetensors -o model" serve model.safetensors
+fails_saying "models: expected a name for each of several models" serve models plain
+fails_saying "a=plain: another model has this name" serve a=models a=plain
+fails_saying "--name c: a=models has a name already" serve a=models --name c
+fails_saying "--versions latest: plain is no folder of versions" serve plain --versions latest
+fails_saying "--versions c=3: there is no model c" serve a=models b=plain --versions c=3
+fails_saying "--versions 4: those of model model were said before" serve models --versions 3 \
+  --versions 4
+fails_saying "models: there is no version 9, but 3, 4" serve models --versions 9
+fails_saying "versions 'oldest': expected latest, latest:N or numbers" serve models --versions \
+  oldest
+
+# ---- two versions of one model, and another model
+"$tessera" serve a=models b=plain --versions a=latest:2 --port 0 --watch 50 >served 2>errors &
+server=$!
+trap 'kill -9 $server 2>/dev/null' EXIT
+for _ in $(seq 600); do
+  port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && break
+  sleep 0.1
+done
+has served "serving a, versions 3, 4, 2 tables"
+has served "; b, version 2, 2 tables"
+# scored PATH VERSION: the version answers.
+scored() {
+  curl -s "127.0.0.1:$port/v2/models/$1/infer_rows" -d '{"int_0": 3, "cat_0": "1f"}' >answer
+  json answer "d['model_version'] == '$2' and d['outputs'][0]['shape'] == [1]"
+}
+eventually() { for _ in $(seq 600); do grep -qF -- "$2" "$1" &&
+  return; sleep 0.1; done; fail "expected '$2' in $1: $(cat "$1")"; }
+scored a 4
+scored a/versions/3 3
+scored a/versions/4 4
+scored b 2
+
+# ---- back to a version, and on to one with a new number
+run 0 rollback models
+has out "models: version 3 is the newest; taken back: 4"
+eventually served "took up a: version 3"
+scored a 3
+fails_saying "models: there is no version before 3" rollback models
+run 0 quantize later.safetensors -o models
+has out "models/5: version 5"
+eventually served "took up a: versions 3, 5"
+scored a 5
+run 0 export model.safetensors --delta models --overwrite
+has out "version 6"
+eventually served "took up a: versions 3, 6"
+scored a/versions/6 6
+mv models/withdrawn-4 models/4
+eventually served "took up a: versions 4, 6"
+kill -TERM $server
+wait $server || fail "the server ended with $?"
+[ ! -s errors ] || fail "errors: $(cat errors)"
+run 0 rollback models --to 3
+has out "models: version 3 is the newest; taken back: 5, 4"

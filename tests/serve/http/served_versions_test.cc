@@ -1,0 +1,175 @@
+// Several models and versions behind one server, and what changes while clients ask.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/http/http_server.h"
+#include "serve/versions/model_versions.h"
+#include "tests/serve/http/testing/http_client.h"
+#include "tests/serve/testing/small_model.h"
+#include "tests/serve/versions/testing/version_folder.h"
+
+namespace tessera::serve {
+namespace {
+
+using nlohmann::json;
+using tessera::testing::AddVersion;
+using tessera::testing::HttpClient;
+using tessera::testing::MakeSmallModel;
+using tessera::testing::OneExample;
+using tessera::testing::SmallModel;
+using tessera::testing::WriteSmallModel;
+
+constexpr char kJson[] = "application/json";
+
+std::string RequestBody() {
+  json inputs = json::array({{{"name", "dense"},
+                              {"shape", {1, 13}},
+                              {"datatype", "FP32"},
+                              {"data", std::vector<float>(13, 0.5f)}}});
+  for (const char* name : {"cat_0", "cat_1", "cat_2", "cat_9"})
+    inputs.push_back({{"name", name}, {"shape", {1}}, {"datatype", "INT64"}, {"data", {1}}});
+  return json{{"inputs", inputs}}.dump();
+}
+
+float ScoreOf(Predictor& predictor) {
+  return predictor.Predict(OneExample({{1}, {1}, {1}, {1}}))[0];
+}
+
+// A server of models on a free port, while this lives.
+class ServerOf {
+ public:
+  explicit ServerOf(const std::vector<ModelVersions*>& models)
+      : server_(models, Options()), thread_([this] { server_.Run(); }) {}
+  ~ServerOf() {
+    server_.Stop();
+    thread_.join();
+  }
+  int port() const { return server_.port(); }
+
+ private:
+  static HttpServerOptions Options() {
+    HttpServerOptions options{.port = 0, .admin = true};
+    options.queue.deadline = std::chrono::minutes(10);  // machines of tests are busy
+    return options;
+  }
+  HttpServer server_;
+  std::thread thread_;
+};
+
+struct Scored {
+  int status = 0;
+  std::string model, version;
+  float score = 0;
+};
+
+Scored Ask(HttpClient& client, const std::string& model_path) {
+  const auto result = client.Post("/v2/models/" + model_path + "/infer", RequestBody(), kJson);
+  if (result.status != 200) return {.status = result.status, .model = {}, .version = {}};
+  const json answer = json::parse(result.body);
+  return {.status = 200,
+          .model = answer["model_name"],
+          .version = answer["model_version"],
+          .score = answer["outputs"][0]["data"][0]};
+}
+
+TEST(ServedVersions, OfSeveralModelsAnswerByTheirNames) {
+  AddVersion(MakeSmallModel("v1.safetensors", 3), "a");
+  ModelVersions a("a", AddVersion(MakeSmallModel("v2.safetensors", 4), "a"),
+                  ParseVersionPolicy("latest:2"), {});
+  ModelVersions b("b", WriteSmallModel(MakeSmallModel("b.safetensors", 5), "b"), {}, {});
+  const ServerOf server({&a, &b});
+  HttpClient client(server.port());
+  const auto expect = [&](const std::string& path, const std::string& version,
+                          const std::shared_ptr<Predictor>& predictor) {
+    const Scored scored = Ask(client, path);
+    EXPECT_EQ(scored.status, 200) << path;
+    EXPECT_EQ(scored.model, path.substr(0, 1));
+    EXPECT_EQ(scored.version, version) << path;
+    EXPECT_FLOAT_EQ(scored.score, ScoreOf(*predictor)) << path;
+  };
+  ASSERT_NE(ScoreOf(*a.Find("1")), ScoreOf(*a.Find("2")));
+  expect("a", "2", a.Find("2"));
+  expect("a/versions/1", "1", a.Find("1"));
+  expect("a/versions/2", "2", a.Find("2"));
+  expect("b", "1", b.Find("1"));
+  EXPECT_EQ(Ask(client, "c").status, 404);
+  const auto none = client.Post("/v2/models/a/versions/3/infer", RequestBody(), kJson);
+  EXPECT_EQ(none.status, 404);
+  EXPECT_NE(none.body.find("there is no version '3', but 1, 2"), std::string::npos) << none.body;
+
+  EXPECT_EQ(json::parse(client.Get("/v2/models/a").body)["versions"], json({"1", "2"}));
+  EXPECT_EQ(json::parse(client.Post("/v2/repository/index", "", kJson).body).size(), 3u);
+  const json all = json::parse(client.Get("/v2/models/stats").body)["model_stats"];
+  ASSERT_EQ(all.size(), 3u);
+  for (const json& each : all)
+    EXPECT_EQ(each["inference_count"], each["name"] == "a" && each["version"] == "2" ? 2 : 1)
+        << each;
+  const std::string metrics = client.Get("/metrics").body;
+  for (const char* line :
+       {"tessera_model_version{model=\"a\"} 2\n", "tessera_model_version{model=\"b\"} 1\n",
+        "tessera_model_bytes{model=\"a\",version=\"1\"} ",
+        "tessera_model_bytes{model=\"a\",version=\"2\"} "})
+    EXPECT_NE(metrics.find(line), std::string::npos) << line;
+}
+
+// Clients ask while versions come and are taken back, and a directory beside them is loaded anew:
+// each gets an answer, whose score is that of the version that it names.
+TEST(ServedVersions, LoseNoRequestOverReloadsAndRollbacks) {
+  const std::vector<SmallModel> models = {MakeSmallModel("even.safetensors", 6),
+                                          MakeSmallModel("odd.safetensors", 7)};
+  AddVersion(models[1], "busy");
+  const std::string folder = AddVersion(models[0], "busy");
+  ModelVersions busy("busy", folder, {}, {});
+  ModelVersions plain("plain", WriteSmallModel(models[1], "plain"), {}, {});
+  const float odd = ScoreOf(*plain.current()), even = ScoreOf(*busy.current());
+  ASSERT_NE(odd, even);
+  const ServerOf server({&busy, &plain});
+  std::atomic<bool> done = false;
+  std::atomic<int> answered = 0, failed = 0, wrong = 0;
+  std::vector<std::thread> threads;
+  for (const char* name : {"busy", "busy", "plain"})
+    threads.emplace_back([&, name] {
+      HttpClient client(server.port());
+      while (!done || answered < 100) {
+        const Scored scored = Ask(client, name);
+        if (scored.status != 200) {
+          ++failed;
+          break;
+        }
+        ++answered;
+        const float expected = std::stoi(scored.version) % 2 == 0 ? even : odd;
+        wrong += std::abs(scored.score - expected) > 1e-6f || scored.model != name ? 1 : 0;
+      }
+    });
+  HttpClient admin(server.port());
+  int64_t newest = 2;
+  for (int round = 0; round < 8; ++round) {
+    WriteSmallModel(models[static_cast<size_t>(round % 2)], "plain");
+    EXPECT_EQ(admin.Post("/v2/repository/models/plain/load", "", kJson).status, 200);
+    AddVersion(models[static_cast<size_t>(++newest % 2)], "busy");
+    EXPECT_EQ(admin.Post("/v2/repository/models/busy/load", "", kJson).status, 200);
+    EXPECT_EQ(Ask(admin, "busy").version, std::to_string(newest));
+    if (round % 2 == 0) continue;
+    WithdrawAbove(folder, newest - 1);
+    EXPECT_TRUE(busy.Follow());
+    EXPECT_EQ(Ask(admin, "busy").version, std::to_string(newest - 1));
+    RemoveOldVersions(folder, 1);
+  }
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GE(answered, 100);
+}
+
+}  // namespace
+}  // namespace tessera::serve

@@ -1,0 +1,131 @@
+#include "serve/versions/model_versions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "serve/export/delta_writer.h"
+#include "tests/serve/testing/small_model.h"
+#include "tests/serve/versions/testing/version_folder.h"
+
+namespace tessera::serve {
+namespace {
+
+using tessera::testing::AddVersion;
+using tessera::testing::ErrorOf;
+using tessera::testing::MakeSmallModel;
+using tessera::testing::SmallModel;
+using tessera::testing::TempPath;
+using tessera::testing::WriteSmallModel;
+using ::testing::HasSubstr;
+
+class ModelVersionsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    first_ = new SmallModel(MakeSmallModel("first.safetensors", 3));
+    second_ = new SmallModel(MakeSmallModel("second.safetensors", 4));
+    ASSERT_NE(first_->scores, second_->scores);
+  }
+  static void TearDownTestSuite() {
+    delete first_;
+    delete second_;
+  }
+  // Versions 1 and 2.
+  static std::string TwoVersions(const std::string& name) {
+    AddVersion(*first_, name);
+    return AddVersion(*second_, name);
+  }
+  static std::vector<float> Scores(const std::shared_ptr<Predictor>& predictor) {
+    return predictor->Predict(first_->request);
+  }
+
+  static inline SmallModel *first_ = nullptr, *second_ = nullptr;
+};
+
+TEST_F(ModelVersionsTest, AreServedSideBySide) {
+  const std::string folder = TwoVersions("both");
+  ModelVersions model("m", folder, ParseVersionPolicy("latest:2"), {});
+  EXPECT_EQ(VersionsText(model), "1, 2");
+  EXPECT_EQ(Scores(model.current()), second_->scores);
+  EXPECT_EQ(Scores(model.Find("1")), first_->scores);
+  EXPECT_EQ(Scores(model.Find("2")), second_->scores);
+  for (const char* none : {"3", "0", "", "01", "x"}) EXPECT_EQ(model.Find(none), nullptr) << none;
+  EXPECT_EQ(VersionsText(ModelVersions("m", folder, {}, {})), "2");
+  EXPECT_EQ(VersionsText(ModelVersions("m", folder, ParseVersionPolicy("1"), {})), "1");
+  EXPECT_THAT(ErrorOf([&] { ModelVersions("m", folder, ParseVersionPolicy("3"), {}); }),
+              HasSubstr("both: there is no version 3, but 1, 2"));
+}
+
+TEST_F(ModelVersionsTest, ComeAndGoWithTheirFolders) {
+  const std::string folder = TwoVersions("follow");
+  ModelVersions model("m", folder, {}, {});
+  EXPECT_FALSE(model.Follow());
+  const std::shared_ptr<Predictor> asked = model.current();
+  WithdrawAbove(folder, 1);
+  EXPECT_TRUE(model.Follow());
+  EXPECT_EQ(VersionsText(model), "1");
+  EXPECT_EQ(Scores(model.current()), first_->scores);
+  EXPECT_EQ(Scores(asked), second_->scores);  // who has it keeps it
+  AddVersion(*second_, "follow");
+  EXPECT_TRUE(model.Follow());
+  EXPECT_EQ(VersionsText(model), "3");  // 2 is not used again
+  std::filesystem::remove_all(folder + "/1");
+  std::filesystem::remove_all(folder + "/3");
+  EXPECT_THAT(ErrorOf([&] { model.Follow(); }), HasSubstr("no version is left to answer"));
+  EXPECT_EQ(Scores(model.current()), second_->scores);
+}
+
+TEST_F(ModelVersionsTest, StayWhatTheyWereWhereTheNextIsBad) {
+  const std::string folder = TwoVersions("bad");
+  ModelVersions model("m", folder, ParseVersionPolicy("latest:2"), {});
+  AddVersion(*first_, "bad");
+  std::ofstream(folder + "/3/weights-3.safetensors") << "none";
+  EXPECT_THAT(ErrorOf([&] { model.Follow(); }), HasSubstr("bad/3/"));
+  EXPECT_EQ(VersionsText(model), "1, 2");
+  std::filesystem::rename(folder + "/1", folder + "/4");  // a number that is not its own
+  std::filesystem::remove_all(folder + "/3");
+  EXPECT_THAT(ErrorOf([&] { model.Follow(); }),
+              HasSubstr("bad/4: model.json says version 1: expected the number of its folder"));
+  EXPECT_EQ(Scores(model.current()), second_->scores);
+}
+
+TEST_F(ModelVersionsTest, TakeDeltasWithNumbersOfTheirOwn) {
+  const std::string folder = TwoVersions("deltas");
+  ModelVersions model("m", folder, ParseVersionPolicy("latest:2"), {});
+  Context ctx({.threads = 1});
+  const Checkpoint checkpoint = ReadCheckpoint(first_->checkpoint);
+  ModelChain old(folder + "/1"), newest(folder);
+  EXPECT_THAT(ErrorOf([&] { WriteDelta(ctx, checkpoint, {}, old); }),
+              HasSubstr("its next delta would be version 2, a number that"));
+  WriteDelta(ctx, checkpoint, {}, newest);
+  EXPECT_TRUE(model.Follow());
+  EXPECT_EQ(VersionsText(model), "1, 3");
+  EXPECT_EQ(model.Find("2"), nullptr);
+  EXPECT_EQ(model.delta_counts().taken, 1);
+  AddVersion(*second_, "deltas");
+  EXPECT_TRUE(model.Follow());
+  EXPECT_EQ(VersionsText(model), "3, 4");
+  WithdrawAbove(folder, 2);
+  EXPECT_TRUE(model.Follow());
+  EXPECT_EQ(VersionsText(model), "1, 3");
+  EXPECT_EQ(model.delta_counts().taken, 1);
+}
+
+TEST_F(ModelVersionsTest, AModelDirectoryIsOneVersion) {
+  const std::string directory = WriteSmallModel(*first_, "one");
+  ModelVersions model("m", directory, {}, {});
+  EXPECT_EQ(VersionsText(model), "1");
+  WriteSmallModel(*second_, "one");
+  EXPECT_FALSE(model.Follow());  // a directory waits for a Reload
+  model.Reload();
+  EXPECT_EQ(VersionsText(model), "2");
+  EXPECT_EQ(Scores(model.current()), second_->scores);
+}
+
+}  // namespace
+}  // namespace tessera::serve

@@ -1,0 +1,93 @@
+#include "train/checkpoint/version_folders.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "tests/train/testing/files.h"
+#include "train/checkpoint/saved_form.h"
+
+namespace tessera {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+using testing::TempPath;
+
+// A folder with these subfolders, each with an empty model.json.
+std::string FolderWith(std::initializer_list<const char*> subfolders) {
+  const std::string folder = TempPath("versions");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  for (const std::string name : subfolders) {
+    std::filesystem::create_directory(folder + "/" + name);
+    std::ofstream(folder + "/" + name + "/" + kModelName);
+  }
+  return folder;
+}
+
+std::vector<int64_t> NumbersIn(const std::string& folder) {
+  std::vector<int64_t> numbers;
+  for (const VersionFolder& version : VersionFoldersIn(folder)) numbers.push_back(version.number);
+  return numbers;
+}
+
+TEST(VersionFolders, AreNamedByNumbers) {
+  const std::string folder = FolderWith({"10", "9", "011", "0", "-1", "12a", "withdrawn-13", "x"});
+  std::filesystem::create_directory(folder + "/14");  // no model.json yet
+  EXPECT_THAT(NumbersIn(folder), ElementsAre(9, 10));
+  EXPECT_EQ(NewestVersionOf(folder), folder + "/10");
+  EXPECT_EQ(DetectForm(folder), SavedForm::kModelDirectory);
+  EXPECT_EQ(HighestVersionIn(folder), 14);
+  std::ofstream(folder + "/9/delta-17.safetensors");
+  EXPECT_EQ(HighestVersionIn(folder), 17);
+}
+
+TEST(VersionFolders, AModelDirectoryIsNone) {
+  const std::string folder = FolderWith({"1"});
+  std::ofstream(folder + "/" + kModelName);
+  EXPECT_FALSE(HoldsVersions(folder));
+  EXPECT_EQ(NewestVersionOf(folder), folder);
+  EXPECT_EQ(PlaceOfVersion(folder + "/1"), std::nullopt);
+}
+
+TEST(VersionFolders, AVersionKnowsItsPlace) {
+  const std::string folder = FolderWith({"3"});
+  for (const char* path : {"/3", "/3/", "/./3/."}) {
+    const auto place = PlaceOfVersion(folder + path);
+    ASSERT_TRUE(place.has_value()) << path;
+    EXPECT_EQ(place->number, 3);
+    EXPECT_TRUE(std::filesystem::equivalent(place->folder, folder));
+  }
+  EXPECT_FALSE(PlaceOfVersion(folder + "/4").has_value());
+  EXPECT_FALSE(PlaceOfVersion(folder).has_value());
+}
+
+TEST(VersionFolders, AreTakenBackNewestFirst) {
+  const std::string folder = FolderWith({"2", "3", "5", "6"});
+  EXPECT_THAT(ErrorOf([&] { WithdrawAbove(folder, 4); }),
+              HasSubstr("versions: there is no version 4, but 2, 3, 5, 6"));
+  EXPECT_THAT(WithdrawAbove(folder, 3), ElementsAre(6, 5));
+  EXPECT_THAT(WithdrawAbove(folder, 3), ElementsAre());
+  EXPECT_THAT(NumbersIn(folder), ElementsAre(2, 3));
+  EXPECT_EQ(HighestVersionIn(folder), 6);
+}
+
+TEST(VersionFolders, OldOnesAreRemoved) {
+  const std::string folder = FolderWith({"2", "3", "withdrawn-4", "5", "6", "withdrawn-7"});
+  RemoveOldVersions(folder, 4);
+  EXPECT_THAT(NumbersIn(folder), ElementsAre(2, 3, 5, 6));
+  RemoveOldVersions(folder, 2);
+  EXPECT_THAT(NumbersIn(folder), ElementsAre(5, 6));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/withdrawn-4"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/withdrawn-7"));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,150 @@
+#include "train/checkpoint/version_folders.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kWithdrawn = "withdrawn-", kRemoved = "removed-";
+constexpr std::string_view kDelta = "delta-", kDeltaEnd = ".safetensors";
+
+// The number that a text is, written as numbers of versions are.
+std::optional<int64_t> NumberOf(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1) return {};
+  if (std::to_string(number) != text) return {};
+  return number;
+}
+
+std::optional<int64_t> NumberBehind(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return {};
+  return NumberOf(name.substr(prefix.size()));
+}
+
+// The number of a version that is there, was taken back, or is being removed.
+std::optional<int64_t> AnyNumberOf(std::string_view name) {
+  for (const std::string_view prefix : {kWithdrawn, kRemoved})
+    if (const auto number = NumberBehind(prefix, name)) return number;
+  return NumberOf(name);
+}
+
+// fn(name, path) for each entry of a folder, none where it cannot be read.
+template <typename Fn>
+void ForEachIn(const std::string& folder, Fn fn) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+    fn(entry.path().filename().string(), entry.path().string());
+}
+
+// The number of the newest delta in a model directory, 0 without any.
+int64_t NewestDeltaIn(const std::string& directory) {
+  int64_t newest = 0;
+  ForEachIn(directory, [&](std::string_view name, const std::string&) {
+    if (!name.ends_with(kDeltaEnd)) return;
+    name.remove_suffix(kDeltaEnd.size());
+    newest = std::max(newest, NumberBehind(kDelta, name).value_or(0));
+  });
+  return newest;
+}
+
+void Rename(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) throw Error(Format("{}: cannot be renamed to {}: {}", from, to, error.message()));
+}
+
+std::string Named(std::string_view prefix, int64_t number) {
+  return std::string(prefix) + std::to_string(number);
+}
+
+// Removes a version: a crash on the way leaves no half of it that looks whole.
+void Remove(const std::string& folder, const std::string& path, int64_t number) {
+  std::error_code ignored;
+  const std::string removed = PathIn(folder, Named(kRemoved, number));
+  fs::remove_all(removed, ignored);
+  Rename(path, removed);
+  fs::remove_all(removed, ignored);
+}
+
+}  // namespace
+
+std::vector<VersionFolder> VersionFoldersIn(const std::string& folder) {
+  std::vector<VersionFolder> versions;
+  std::error_code error;
+  if (fs::exists(PathIn(folder, kModelName), error)) return versions;
+  ForEachIn(folder, [&](const std::string& name, const std::string& path) {
+    const auto number = NumberOf(name);
+    if (number && fs::exists(PathIn(path, kModelName), error))
+      versions.push_back({*number, PathIn(folder, name)});
+  });
+  std::ranges::sort(versions, {}, &VersionFolder::number);
+  return versions;
+}
+
+bool HoldsVersions(const std::string& folder) { return !VersionFoldersIn(folder).empty(); }
+
+std::string NewestVersionOf(const std::string& path) {
+  const std::vector<VersionFolder> versions = VersionFoldersIn(path);
+  return versions.empty() ? path : versions.back().path;
+}
+
+std::optional<VersionPlace> PlaceOfVersion(const std::string& path) {
+  const fs::path normal = (fs::absolute(path) / "").lexically_normal().parent_path();
+  const auto number = NumberOf(normal.filename().string());
+  if (!number) return {};
+  const std::string folder = FolderOf(normal.string());
+  const std::vector<VersionFolder> versions = VersionFoldersIn(folder);
+  if (std::ranges::count(versions, *number, &VersionFolder::number) == 0) return {};
+  return VersionPlace{.folder = folder, .number = *number};
+}
+
+int64_t HighestVersionIn(const std::string& folder) {
+  int64_t highest = 0;
+  ForEachIn(folder, [&](const std::string& name, const std::string& path) {
+    if (const auto number = AnyNumberOf(name))
+      highest = std::max({highest, *number, NewestDeltaIn(path)});
+  });
+  return highest;
+}
+
+std::vector<int64_t> WithdrawAbove(const std::string& folder, int64_t number) {
+  std::vector<VersionFolder> versions = VersionFoldersIn(folder);
+  std::string there;
+  for (const VersionFolder& version : versions)
+    there += Format("{}{}", there.empty() ? "" : ", ", version.number);
+  if (std::ranges::find(versions, number, &VersionFolder::number) == versions.end())
+    throw Error(Format("{}: there is no version {}, but {}", folder, number, there));
+  std::vector<int64_t> withdrawn;
+  for (; versions.back().number > number; versions.pop_back()) {
+    const int64_t newest = versions.back().number;
+    Rename(versions.back().path, PathIn(folder, Named(kWithdrawn, newest)));
+    withdrawn.push_back(newest);
+  }
+  SyncFolder(folder);
+  return withdrawn;
+}
+
+void RemoveOldVersions(const std::string& folder, int64_t keep) {
+  const std::vector<VersionFolder> versions = VersionFoldersIn(folder);
+  if (std::ssize(versions) < keep) return;
+  const int64_t oldest = versions[versions.size() - static_cast<size_t>(keep)].number;
+  std::vector<VersionFolder> old;
+  ForEachIn(folder, [&](const std::string& name, const std::string& path) {
+    const auto number = AnyNumberOf(name);
+    if (number && *number < oldest) old.push_back({*number, path});
+  });
+  for (const auto& [number, path] : old) Remove(folder, path, number);
+}
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+#ifndef TESSERA_TRAIN_CHECKPOINT_VERSION_FOLDERS_H_
+#define TESSERA_TRAIN_CHECKPOINT_VERSION_FOLDERS_H_
+// A folder of versions: model directories (serve/model_spec.h) in subfolders named by their number.
+//
+//   model/3/model.json      version 3, which its deltas may take further
+//   model/4/model.json
+//   model/withdrawn-5/      a version that tessera rollback took back
+//
+// The rename of a model.json makes a version, and that of its subfolder takes it back. A number is
+// used once: the next one is above all that were there.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+inline constexpr char kModelName[] = "model.json";  // as serve/model_spec.h has it
+
+struct VersionFolder {
+  int64_t number = 0;
+  std::string path;
+};
+
+// The versions in a folder, the oldest first; none where it is no folder of versions.
+std::vector<VersionFolder> VersionFoldersIn(const std::string& folder);
+bool HoldsVersions(const std::string& folder);
+// The newest version's subfolder of a folder of versions; of all else the path itself.
+std::string NewestVersionOf(const std::string& path);
+// Where a version lies.
+struct VersionPlace {
+  std::string folder;  // of versions
+  int64_t number = 0;
+};
+// The place of a path that is a version of a folder of versions; nothing for others.
+std::optional<VersionPlace> PlaceOfVersion(const std::string& path);
+// The highest number that a version in the folder has or had, deltas among them; 0 without any.
+int64_t HighestVersionIn(const std::string& folder);
+
+// Takes back the versions above `number`, the newest first, each by one rename. Returns their
+// numbers. Throws Error, naming the folder, where no version has this number.
+std::vector<int64_t> WithdrawAbove(const std::string& folder, int64_t number);
+// Removes all but the newest `keep` versions, and those that were taken back and are older than
+// these.
+void RemoveOldVersions(const std::string& folder, int64_t keep);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CHECKPOINT_VERSION_FOLDERS_H_
