@@ -126,7 +126,7 @@ constexpr KeyMeaning kMeanings[] = {
      "beside weighted."},
     {"model.attention",
      "Sequences that are pooled by how much each of their rows matters to the row of a target, as "
-     "in Deep Interest Network. Not of two_tower. Without it: none."},
+     "in Deep Interest Network. Without it: none."},
     {"model.attention[].sequence", "The feature whose bags are sequences, which one table reads."},
     {"model.attention[].target",
      "The feature that a sequence is compared with, which one table of the same dim reads."},

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Evaluations inside epochs, the best model kept, and early stops, by the command.
-source "$(dirname "$0")/cli_test_lib.sh"
+source "$(dirname "$0")/../cli_test_lib.sh"
 sed 's/"rows": 5000/"rows": 2000/' small.json >ten.json  # 32 steps an epoch
 run="train --config ten.json --threads 2"
 
