@@ -25,6 +25,8 @@ std::vector<ConfigKey> FactsOf(const KeptRun& run) {
   std::erase_if(facts, IsSeed);
   facts.push_back({"", "rows trained on", run.train_data});
   facts.push_back({"", "rows evaluated on", run.eval_data});
+  facts.push_back({"", "--pipeline", run.pipeline});
+  facts.push_back({"", "--wire-codecs", run.wire_codecs});
   return facts;
 }
 
@@ -62,17 +64,25 @@ void Group(RunComparison& comparison, std::vector<std::vector<ConfigKey>>& facts
   }
 }
 
+// The mean over the seeds of a group's finished runs: runs of one seed, which repeat each other,
+// count as one.
+MeanValue MeanOverSeeds(const RunComparison& comparison, const RunGroup& group,
+                        double ComparedRun::*value) {
+  std::map<int64_t, std::vector<double>> by_seed;
+  for (const size_t r : group.runs)
+    if (const ComparedRun& run = comparison.runs[r]; run.run.finished)
+      by_seed[run.run.config.seed].push_back(run.*value);
+  std::vector<double> seeds;
+  for (const auto& [seed, values] : by_seed) seeds.push_back(MeanOf(values).mean);
+  return MeanOf(seeds);
+}
+
 // Gives groups their means, and the best one the first place.
 void SortGroups(RunComparison& comparison, std::vector<std::vector<ConfigKey>>& facts) {
   std::vector<size_t> order;
   for (RunGroup& group : comparison.groups) {
-    std::vector<double> last, best;
-    for (const size_t r : group.runs) {
-      last.push_back(comparison.runs[r].last);
-      best.push_back(comparison.runs[r].best);
-    }
-    group.last = MeanOf(last);
-    group.best = MeanOf(best);
+    group.last = MeanOverSeeds(comparison, group, &ComparedRun::last);
+    group.best = MeanOverSeeds(comparison, group, &ComparedRun::best);
     order.push_back(order.size());
   }
   std::ranges::stable_sort(order, [&](size_t a, size_t b) {
@@ -152,6 +162,7 @@ std::string EpochsText(const ComparedRun& compared) {
 }  // namespace
 
 MeanValue MeanOf(const std::vector<double>& values) {
+  if (values.empty()) return {kNoValue, kNoValue};
   const auto n = static_cast<double>(values.size());
   double sum = 0, squares = 0;
   for (const double value : values) sum += value;

@@ -18,7 +18,7 @@ struct ComparedRun {
   double epochs = 0;  // trained, with the fraction of one under way
 };
 
-// The mean of some numbers and its standard error, which is NaN for fewer than two.
+// The mean of some numbers, NaN of none, and its standard error, NaN for fewer than two.
 struct MeanValue {
   double mean = 0, standard_error = 0;
 };
@@ -28,7 +28,7 @@ MeanValue MeanOf(const std::vector<double>& values);
 struct RunGroup {
   std::vector<size_t> runs;           // of RunComparison::runs
   std::vector<std::string> settings;  // values of RunComparison::keys, as JSON; "": none
-  MeanValue last, best;
+  MeanValue last, best;               // over the seeds of runs that are finished
 };
 
 struct RunComparison {

@@ -112,6 +112,8 @@ KeptRun ReadKeptRun(const std::string& folder) {
     const Json data = start.value("data", Json::object());
     run.train_data = data.value("train", Json()).dump();
     run.eval_data = data.value("eval", Json()).dump();
+    run.pipeline = start.value("pipeline", Json()).dump();
+    run.wire_codecs = start.value("wire_codecs", Json()).dump();
     if (!start.contains("rows")) continue;
     run.rows += start.value("rows", int64_t{0});
     run.seconds += start.value("seconds", 0.0);

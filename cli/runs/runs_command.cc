@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,9 +27,10 @@ constexpr char kFooter[] =
     "  tessera runs runs --svg curves.svg --html runs.html\n"
     "  tessera runs runs --metric log_loss --json runs.json\n"
     "\n"
-    "The best run, and the group with the best mean, is the first. Runs whose configurations and "
-    "data differ by train.seed alone are "
-    "one group: means and standard errors are those of its runs. Rows and time are sums over the "
+    "The best run, and the group with the best mean, is the first. Runs whose configurations, "
+    "data, --pipeline and --wire-codecs differ by train.seed alone are one group. Its means and "
+    "standard errors are over the seeds of its finished runs; runs of one "
+    "seed count as one. A folder that is named twice is read once. Rows and time are sums over the "
     "starts of a run, without those that were killed.\n";
 
 struct Flags {
@@ -55,8 +57,11 @@ int CompareFolders(const Flags& flags) {
   outputs.AddReport(flags.svg, kRunsPicture);
   outputs.AddReport(flags.html, kRunsPage);
   std::vector<KeptRun> runs;
+  std::set<std::filesystem::path> known;
   for (const std::string& folder : flags.folders)
-    for (const std::string& path : RunsIn(folder)) runs.push_back(ReadKeptRun(path));
+    for (const std::string& path : RunsIn(folder))
+      if (known.insert(std::filesystem::weakly_canonical(path)).second)
+        runs.push_back(ReadKeptRun(path));
   const RunComparison comparison = CompareRuns(std::move(runs), flags.metric);
   std::fputs(ComparisonText(comparison).c_str(), stdout);
   if (!flags.json.empty()) ReplaceTextFile(flags.json, ComparisonJson(comparison));

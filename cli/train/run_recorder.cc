@@ -44,15 +44,17 @@ void CheckAlone(const TrainFlags& flags) {
                  flag, value, flags.run));
 }
 
-// Throws Error for a folder with files in it that are no run's.
+// Throws Error for a folder with files in it that are no run's. Another process may be writing
+// run.json at this moment, by another name first.
 void CheckFolder(const std::string& folder) {
   if (!fs::exists(folder) || IsRunFolder(folder)) return;
   if (!fs::is_directory(folder))
     throw Error(Format("--run {}: a file is there: name a folder", folder));
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (!entry.path().filename().string().starts_with('.'))
+    if (const std::string name = entry.path().filename().string();
+        !name.starts_with('.') && !name.starts_with(kRunDocument))
       throw Error(Format("--run {}: {} is there, and no run of tessera train: name another folder",
-                         folder, entry.path().filename().string()));
+                         folder, name));
 }
 
 // Whether a save there is complete.
@@ -120,14 +122,10 @@ Json StartJson(const DataSets& data, const RunStart& start) {
       {"device", start.device},
       {"ranks", start.ranks},
       {"threads", start.threads},
+      {"pipeline", start.pipeline},
+      {"wire_codecs", start.wire_codecs},
       {"data", DataJson(data)},
       {"from", {{"epoch", start.from.epoch}, {"row", start.from.row}, {"step", start.from.step}}}};
-}
-
-// Makes the folder a run's before anything else is in it.
-std::string BegunFolder(const std::string& folder) {
-  if (!IsRunFolder(folder)) WriteRunDocument(folder, NewRunDocument());
-  return folder;
 }
 
 // Whether only the number of epochs may differ between the run and what is asked for.
@@ -183,6 +181,11 @@ void ApplyRunFlag(TrainFlags& flags, bool with_ranks) {
   flags.resume = flags.checkpoint;
 }
 
+void BeginRunFolder(const TrainFlags& flags) {
+  if (flags.run.empty() || IsRunFolder(flags.run)) return;
+  WriteRunDocument(flags.run, NewRunDocument());
+}
+
 void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& config) {
   if (flags.run.empty()) return;
   const bool made_up = flags.data.empty() && config.data.eval_rows > 0;
@@ -200,7 +203,7 @@ void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& conf
 }
 
 RunRecorder::RunRecorder(const TrainFlags& flags)
-    : folder_(BegunFolder(flags.run)),
+    : folder_(flags.run),
       goes_on_(Continues(flags)),
       document_(goes_on_ ? ReadRunDocument(folder_) : NewRunDocument()),
       log_(PathIn(flags.run, kRunLog),

@@ -18,13 +18,17 @@ namespace tessera::cli {
 // flags beside --run, and a folder that no run made, or whose checkpoint has another form.
 void ApplyRunFlag(TrainFlags& flags, bool with_ranks);
 
+// Makes the folder a run's before anything else is in it: other processes of mpirun may look at it
+// later than this one, and refuse a folder that is no run's.
+void BeginRunFolder(const TrainFlags& flags);
+
 // Sets --best by --run, where there are rows for evaluation. Throws Error for --pipeline semi_sync
 // beside it, and for a run that is finished. Reads alone.
 void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& config);
 
 // Facts of a start that its flags do not say.
 struct RunStart {
-  std::string machine, device;
+  std::string machine, device, pipeline, wire_codecs;
   int threads = 1, ranks = 1;
   TrainingProgress from;
 };

@@ -254,9 +254,11 @@ Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& co
   return Trainer(ctx, config, ranks);
 }
 
-RunStart StartOf(Context& ctx, const Trainer& trainer) {
+RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) {
   return {.machine = PlatformOf(ctx),
           .device = ToString(ctx.device()),
+          .pipeline = flags.pipeline,
+          .wire_codecs = flags.wire_codecs.empty() ? "fp32" : flags.wire_codecs,
           .threads = ctx.threads().threads(),
           .ranks = trainer.comm() == nullptr ? 1 : trainer.comm()->size(),
           .from = trainer.progress()};
@@ -283,7 +285,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (is_leader)
     for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());
   if (is_leader && resumed.progress) SayMissingBest(flags, *resumed.progress);
-  if (logs.run != nullptr && is_leader) logs.run->Begin(config, data, StartOf(ctx, trainer));
+  if (logs.run != nullptr && is_leader) logs.run->Begin(config, data, StartOf(ctx, trainer, flags));
   LossCurve curve;
   const TrainingRunOptions options = MakeRunOptions(flags, resumed);
   const TrainingRunReport report = is_leader ? RunWithOutput(options, trainer, data, curve, logs)
@@ -304,10 +306,12 @@ void WriteTrace(const std::string& path, const Trace& trace, Communicator* comm)
   if (IsLeader(*comm)) Trace::Write(path, threads ? std::vector{trace.Events()} : of_ranks);
 }
 
-// The logs that this process writes: of ranks that are processes the first one does.
+// Whether this process writes logs: of ranks that are processes the first one does.
+bool WritesLogs() { return !UnderMpirun() || MpiRank() == 0; }
+
 RunLogs OpenLogs(const TrainFlags& flags) {
   RunLogs logs;
-  if (UnderMpirun() && MpiRank() != 0) return logs;
+  if (!WritesLogs()) return logs;
   if (!flags.run.empty()) logs.run = std::make_unique<RunRecorder>(flags);
   if (!flags.evaluation.mllog.empty()) logs.mllog = std::make_unique<MlLog>(flags.evaluation.mllog);
   return logs;
@@ -340,6 +344,7 @@ int Train(TrainFlags flags) {
   const bool with_ranks = WithRanks(flags);
   ApplyRunFlag(flags, with_ranks);
   CheckTrainFlags(flags, with_ranks);
+  if (WritesLogs()) BeginRunFolder(flags);
   Outputs outputs = ClaimOutputs(flags, with_ranks);
   const RunLogs logs = OpenLogs(flags);
   try {

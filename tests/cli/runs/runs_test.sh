@@ -62,6 +62,24 @@ sed -i '/"finished": {/,/}/d; s/^  \],$/  ]/' all/0.2-1/run.json
 run 0 runs all/0.2-1
 has out "2 of 2"
 
+# ---- a run counts once, a seed counts once, and an unfinished run counts in no mean
+run 0 runs all all/0.2-2 all/../all/0.2-2 --json once.json
+json once.json 'len(d["runs"]) == 6'
+run 0 "${every[@]}" --epochs 2 --set optimizer.sparse.lr=0.2 --seed 2 --run again
+run 0 runs all/0.2-2 all/0.2-3 --json two.json
+run 0 runs all/0.2-1 all/0.2-2 all/0.2-3 again --json three.json
+json three.json 'len(d["runs"]) == 4 and len(d["groups"]) == 1'
+json three.json 'd["groups"][0]["best"] == json.load(open("two.json"))["groups"][0]["best"]'
+run 0 runs all/0.2-1 --json unfinished.json
+json unfinished.json 'd["groups"][0]["best"]["mean"] is None and d["runs"][0]["best"] > 0.5'
+
+# ---- a pipeline that changes bits is another group
+for pipeline in none semi_sync; do
+  run 0 train --config short.json --threads 1 --pipeline $pipeline --run of/$pipeline
+done
+run 0 runs of --json semi.json
+json semi.json '{g["settings"]["--pipeline"] for g in d["groups"]} == {"\"none\"", "\"semi_sync\""}'
+
 # ---- other data, another list and other epochs are other groups
 run 0 "${every[@]}" --epochs 1 --set 'model.over_arch=[8,1]' --set optimizer.sparse.lr=0.2 \
   --set data.seed=7 --run other
