@@ -22,4 +22,16 @@ void CheckWritable(const std::string& path) {
     throw Error(Format("{}: cannot be written: {}: {}", path, folder, std::strerror(errno)));
 }
 
+void CheckMayBeWritten(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return;
+  fs::path folder = fs::absolute(path).lexically_normal().parent_path();
+  std::error_code ignored;
+  while (!fs::exists(folder, ignored) && folder.has_relative_path()) folder = folder.parent_path();
+  if (!fs::is_directory(folder, ignored) || access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Error(
+        Format("{}: cannot be written: {}: {}", path, folder.string(),
+               fs::is_directory(folder, ignored) ? std::strerror(errno) : "it is no directory"));
+}
+
 }  // namespace tessera::cli

@@ -8,6 +8,9 @@ namespace tessera::cli {
 // Makes the folders above it. Throws Error unless a file can be made there: said before the work,
 // not after it. "" is fine.
 void CheckWritable(const std::string& path);
+// Checks that a file or folder can be made, and makes nothing: it looks at the nearest folder above
+// it that is there.
+void CheckMayBeWritten(const std::string& path);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_FILES_H_

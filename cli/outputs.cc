@@ -77,34 +77,41 @@ void Outputs::CheckApart(const std::string& path, const std::string& begun_from)
       throw Error(Format("{}: this command is told to write it twice: name another path", path));
 }
 
-void Outputs::LockFile(const std::string& path) {
-  EndCleanlyOnInterrupt();
-  locks_.emplace_back(path, OutputLock::Of::kFile);
+void Outputs::CheckFile(const std::string& path) const {
+  if (!looks_only_) return CheckWritable(path);
+  if (fs::is_directory(path)) throw Error(Format("{}: cannot be written: it is a directory", path));
+  CheckMayBeWritten(path);
+}
+
+void Outputs::Lock(const std::string& path, OutputLock::Of of) {
   written_.push_back(path);
+  if (looks_only_) return;
+  EndCleanlyOnInterrupt();
+  locks_.emplace_back(path, of);
 }
 
 void Outputs::AddFile(const std::string& path, const std::string& begun_from) {
   if (path.empty()) return;
-  CheckWritable(path);
+  CheckFile(path);
   if (IsStream(path)) return;
   CheckApart(path, begun_from);
-  LockFile(path);
+  Lock(path, OutputLock::Of::kFile);
   CheckNothingIsLost(path, HoldsBytes(path) ? path : "", begun_from);
 }
 
 void Outputs::AddLines(const std::string& path, const Report& report, bool goes_on) {
   if (path.empty()) return;
-  CheckWritable(path);
+  CheckFile(path);
   if (IsStream(path)) return;
   CheckApart(path);
-  LockFile(path);
+  Lock(path, OutputLock::Of::kFile);
   if (!goes_on) return CheckNothingIsLost(path, HoldsBytes(path) ? path : "", "");
   if (!overwrite_) CheckReplaced(path, report);
 }
 
 void Outputs::AddReport(const std::string& path, const Report& report) {
   if (path.empty()) return;
-  CheckWritable(path);
+  CheckFile(path);
   if (IsStream(path)) return;
   CheckApart(path);
   CheckReplaced(path, report);
@@ -114,13 +121,13 @@ void Outputs::AddReport(const std::string& path, const Report& report) {
 void Outputs::AddFolder(const std::string& path, const std::string& begun_from) {
   if (path.empty()) return;
   CheckApart(path, begun_from);
-  EndCleanlyOnInterrupt();
   std::error_code ignored;  // the lock says what cannot be made
-  fs::create_directories(fs::absolute(path).lexically_normal().parent_path(), ignored);
-  OutputLock lock(path, OutputLock::Of::kFolder);
+  if (looks_only_)
+    CheckMayBeWritten(path);
+  else
+    fs::create_directories(fs::absolute(path).lexically_normal().parent_path(), ignored);
+  Lock(path, OutputLock::Of::kFolder);
   CheckNothingIsLost(path, SavedIn(path), begun_from);
-  locks_.push_back(std::move(lock));
-  written_.push_back(path);
 }
 
 void AddOverwriteFlag(Command command, bool& overwrite) {

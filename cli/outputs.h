@@ -17,8 +17,9 @@ namespace tessera::cli {
 class Outputs {
  public:
   // reads: files and folders that the command reads; what is not there ("", a word) is none.
-  explicit Outputs(bool overwrite, std::vector<std::string> reads = {})
-      : overwrite_(overwrite), reads_(std::move(reads)) {}
+  // looks_only: outputs are checked, but none is claimed, and no folder is made.
+  explicit Outputs(bool overwrite, std::vector<std::string> reads = {}, bool looks_only = false)
+      : overwrite_(overwrite), looks_only_(looks_only), reads_(std::move(reads)) {}
 
   // Claims a file, or what a folder holds, until this is destroyed. `begun_from`: what the command
   // goes on from, "" for nothing. Throws Error, naming the path. "" claims nothing.
@@ -30,11 +31,12 @@ class Outputs {
 
  private:
   void CheckApart(const std::string& path, const std::string& begun_from = "") const;
-  void LockFile(const std::string& path);
+  void CheckFile(const std::string& path) const;
+  void Lock(const std::string& path, OutputLock::Of of);
   void CheckNothingIsLost(const std::string& path, const std::string& saved,
                           const std::string& begun_from) const;
 
-  bool overwrite_;
+  bool overwrite_, looks_only_;
   std::vector<std::string> reads_, written_;
   std::vector<OutputLock> locks_;
 };

@@ -69,7 +69,7 @@ struct KeptRun {
   // Sums over starts that ended by themselves.
   int64_t rows = 0;
   double seconds = 0, training_seconds = 0;
-  // Of the last start, as JSON: ranges and fingerprints of the data, and what else changes bits.
+  // JSON of the last start: ranges and fingerprints of the data, and what else changes bits.
   std::string train_data = {}, eval_data = {}, pipeline = {}, wire_codecs = {};
   std::vector<CurvePoint> curve;
 };

@@ -183,6 +183,8 @@ void ApplyRunFlag(TrainFlags& flags, bool with_ranks) {
 
 void BeginRunFolder(const TrainFlags& flags) {
   if (flags.run.empty() || IsRunFolder(flags.run)) return;
+  std::error_code ignored;  // what cannot be made cannot be written to
+  fs::create_directories(flags.run, ignored);
   WriteRunDocument(flags.run, NewRunDocument());
 }
 

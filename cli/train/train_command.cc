@@ -16,6 +16,7 @@
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/numbers.h"
+#include "cli/train/dry_run.h"
 #include "cli/train/mllog.h"
 #include "cli/train/run_recorder.h"
 #include "cli/train/train_command_flags.h"
@@ -240,18 +241,20 @@ void CheckMemories(Context& ctx, const TrainConfig& config, TrainingPlace place,
   CheckTrainingMemory(config, place, there.gpu);
 }
 
-// Every rank has measured before one goes on: MakeTrainingRanks exchanges.
-Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& config,
-                    const MemoryThere& host, const GpuRanks& gpus, Communicator* comm) {
+// The ranks and their plan, or none, once there is memory for them. Every rank has measured before
+// one goes on: MakeTrainingRanks exchanges.
+std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
+                                       const TrainConfig& config, const MemoryThere& host,
+                                       const GpuRanks& gpus, Communicator* comm) {
   const MemoriesThere there = {host, FreeOn(ctx.device())};
   if (comm == nullptr) {
     CheckMemories(ctx, config, {}, gpus, there);
-    return Trainer(ctx, config);
+    return {};
   }
-  const TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
+  TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
   CheckMemories(ctx, config, PlaceOf(ranks), gpus, there);
   if (IsLeader(*comm)) std::printf("%s\n", RanksLine(ranks).c_str());
-  return Trainer(ctx, config, ranks);
+  return ranks;
 }
 
 RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) {
@@ -262,6 +265,16 @@ RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) 
           .threads = ctx.threads().threads(),
           .ranks = trainer.comm() == nullptr ? 1 : trainer.comm()->size(),
           .from = trainer.progress()};
+}
+
+TrainingPlace HostPlace(const Context& ctx, const std::optional<TrainingRanks>& ranks) {
+  TrainingPlace place = ranks ? PlaceOf(*ranks) : TrainingPlace();
+  if (ctx.device() != Device::Cpu()) place.memory = MemoryOf::kHostOfGpus;
+  return place;
+}
+
+void SayChanges(const std::vector<std::string>& changes) {
+  for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());
 }
 
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
@@ -278,12 +291,17 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
   if (is_leader && !gpus.why_host.empty()) std::printf("%s\n", gpus.why_host.c_str());
   Communicator* const comm = gpus.nccl ? gpus.nccl.get() : host;
-  Trainer trainer = MakeTrainer(ctx, flags, config, there, gpus, comm);
+  const std::optional<TrainingRanks> ranks = PlanRanks(ctx, flags, config, there, gpus, comm);
+  if (flags.dry_run) {
+    if (is_leader) SayChanges(changes);
+    if (is_leader) PrintDryRun(flags, config, data, HostPlace(ctx, ranks), there, resumed.progress);
+    return 0;
+  }
+  Trainer trainer = ranks ? Trainer(ctx, config, *ranks) : Trainer(ctx, config);
   if (is_leader) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
   if (is_leader) SayLabelsLeft(config);
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
-  if (is_leader)
-    for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());
+  if (is_leader) SayChanges(changes);
   if (is_leader && resumed.progress) SayMissingBest(flags, *resumed.progress);
   if (logs.run != nullptr && is_leader) logs.run->Begin(config, data, StartOf(ctx, trainer, flags));
   LossCurve curve;
@@ -311,7 +329,7 @@ bool WritesLogs() { return !UnderMpirun() || MpiRank() == 0; }
 
 RunLogs OpenLogs(const TrainFlags& flags) {
   RunLogs logs;
-  if (!WritesLogs()) return logs;
+  if (!WritesLogs() || flags.dry_run) return logs;
   if (!flags.run.empty()) logs.run = std::make_unique<RunRecorder>(flags);
   if (!flags.evaluation.mllog.empty()) logs.mllog = std::make_unique<MlLog>(flags.evaluation.mllog);
   return logs;
@@ -330,7 +348,8 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   CheckEvaluations(config, data, MakeRunOptions(flags, resumed));
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   WatchForInterrupt(flags.stop_within);
-  const auto trace = flags.trace.empty() ? nullptr : std::make_unique<Trace>();
+  const bool traces = !flags.trace.empty() && !flags.dry_run;
+  const auto trace = traces ? std::make_unique<Trace>() : nullptr;
   return OnRanks(flags, [&](Communicator* comm) {
     const int rank = comm == nullptr ? 0 : comm->rank();
     const TraceHere here(trace ? &trace->Thread(rank, "step") : nullptr);
@@ -344,7 +363,7 @@ int Train(TrainFlags flags) {
   const bool with_ranks = WithRanks(flags);
   ApplyRunFlag(flags, with_ranks);
   CheckTrainFlags(flags, with_ranks);
-  if (WritesLogs()) BeginRunFolder(flags);
+  if (WritesLogs() && !flags.dry_run) BeginRunFolder(flags);
   Outputs outputs = ClaimOutputs(flags, with_ranks);
   const RunLogs logs = OpenLogs(flags);
   try {

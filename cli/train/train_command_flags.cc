@@ -154,7 +154,7 @@ void CheckSavedTo(const char* flag, const std::string& path, SavedForm saves) {
   if (path.empty() || !std::filesystem::is_directory(path)) {
     if (saves != SavedForm::kFile && std::filesystem::exists(path))
       throw Error(Format("{}: it is a file; this saves checkpoints in a folder", path));
-    return CheckWritable(path);
+    return;
   }
   const std::optional<SavedForm> there = FormIn(path);
   if (there == saves || (!there && saves != SavedForm::kFile)) return;
@@ -204,6 +204,9 @@ void AddTrainFlags(Command app, TrainFlags& f) {
           "Configuration (JSON): tables, model, optimizers and data; examples/criteo.json is one")
       .Value("FILE");
   AddSetFlag(app, f.set);
+  app.Add("--dry-run", f.dry_run,
+          "Check all that a start checks (configuration, files and columns, checkpoint, memory, "
+          "plan, what would be written) and print what would run; train and write nothing");
   app.Add("--data", f.data,
           "Train on these rows: files of the configuration's \"format\", plain, .gz or .zst; a "
           "pattern stands for the files that match it, - for standard input. Folders of tessera "
@@ -295,7 +298,7 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
 }
 
 Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
-  Outputs outputs(flags.overwrite, ReadBy(flags));
+  Outputs outputs(flags.overwrite, ReadBy(flags), /*looks_only=*/flags.dry_run);
   if (UnderMpirun() && MpiRank() != 0) return outputs;
   if (with_ranks || flags.incremental)
     outputs.AddFolder(flags.checkpoint, flags.resume);

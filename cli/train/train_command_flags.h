@@ -32,6 +32,7 @@ struct TrainFlags {
   std::optional<int64_t> max_deltas, keep_chains;
   std::optional<double> max_delta_share;
   bool skip_bad_lines = false, other_data = false, overwrite = false;
+  bool dry_run = false;
 };
 
 void AddTrainFlags(Command app, TrainFlags& flags);

@@ -273,9 +273,9 @@ void RowParser::Append(const LineCells& cells, const CellPlaces& places, int64_t
 }
 
 void RowParser::CheckInRange() {
-  for (size_t f = 0; f < counts_.size(); ++f) {
-    const FeatureRule& rule = rules_->features()[f];
-    if (counts_[f].unknown == 0 || rule.entry.ids != IdKind::kInt) continue;
+  for (const FeatureRule& rule : rules_->features()) {
+    const bool is_missing = cells_->cells[rule.cell].kind == LineCell::Kind::kMissing;
+    if (is_missing || rule.entry.ids != IdKind::kInt) continue;
     Items items = ItemsOf(rule.cell, rule.entry.separator, items_);
     FeatureColumn unused;
     if (!rule.entry.weight_after.empty()) items = CutWeights(rule, items, unused);

@@ -1,0 +1,80 @@
+#include "cli/train/dry_run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "cli/show/numbers.h"
+#include "models/embedding_model.h"
+#include "models/ranking_net_size.h"
+#include "runtime/base/check.h"
+
+namespace tessera::cli {
+namespace {
+
+std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
+
+std::string ModelText(const TrainConfig& config) {
+  int64_t rows = 0, bytes = 0;
+  for (const EmbeddingBagConfig& table : config.tables) {
+    rows += table.num_embeddings;
+    bytes += table.num_embeddings * table.embedding_dim * SizeOf(table.data_type);
+  }
+  const RankingNetSize net =
+      SizeOfRankingNet(config.model, PooledFeatures(config.tables, config.model));
+  return Format("{}, {} tables of {} rows in all ({}), {} dense parameters",
+                ToString(config.model.type), config.tables.size(), Count(rows), Bytes(bytes),
+                WithCommas(net.parameters));
+}
+
+std::string RowsText(const TrainConfig& config, const DataSets& data) {
+  const int64_t step = ExamplesOfStep(config);
+  std::string text;
+  if (const std::optional<RowRange> rows = data.EpochRows()) {
+    const int64_t count = rows->last - rows->first;
+    text = Format("{} an epoch, {} steps of {}", Count(count), Count((count + step - 1) / step),
+                  Count(step));
+  } else {
+    text = Format("all lines of the text, in steps of {}", Count(step));
+  }
+  return text + (data.has_eval_rows() ? "; others for evaluation" : "; none for evaluation");
+}
+
+std::string EpochsText(const TrainConfig& config, const std::optional<TrainingProgress>& from) {
+  if (!from) return Count(config.epochs);
+  return Format("{}, of which {} are done; goes on at row {}", Count(config.epochs),
+                Count(from->epoch), Count(from->row));
+}
+
+std::string WritesText(const TrainFlags& flags) {
+  std::string text;
+  for (const auto& [what, path] : {std::pair{"checkpoint", flags.checkpoint},
+                                   std::pair{"best model", flags.evaluation.best},
+                                   std::pair{"metrics", flags.metrics},
+                                   std::pair{"TensorBoard", flags.tensorboard},
+                                   std::pair{"result", flags.json},
+                                   std::pair{"MLPerf's log", flags.evaluation.mllog},
+                                   std::pair{"trace", flags.trace}})
+    if (!path.empty()) text += Format("{}{} ({})", text.empty() ? "" : ", ", path, what);
+  return text.empty() ? "nothing: no --checkpoint is given" : text;
+}
+
+}  // namespace
+
+void PrintDryRun(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
+                 const TrainingPlace& place, const MemoryThere& there,
+                 const std::optional<TrainingProgress>& from) {
+  const std::string memory =
+      Format("{} of {} {}", BytesText(MemoryOfTraining(config, place).total()),
+             BytesText(there.bytes), there.source);
+  for (const auto& [what, text] : {std::pair{"model", ModelText(config)},
+                                   std::pair{"rows", RowsText(config, data)},
+                                   std::pair{"epochs", EpochsText(config, from)},
+                                   std::pair{"memory", memory},
+                                   std::pair{"writes", WritesText(flags)}})
+    std::printf("%-8s %s\n", what, text.c_str());
+  std::printf("Everything is as a start needs it. Nothing was trained or written (--dry-run).\n");
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,50 @@
+#!/bin/bash
+# tessera train --dry-run: what would run, the errors of a real start, and nothing written.
+source "$(dirname "$0")/../cli_test_lib.sh"
+source "$(dirname "$0")/../mpi_test_lib.sh"
+sed 's/"rows": 5000/"rows": 1000/' small.json >short.json
+train=(train --config short.json --threads 1)
+
+# same_files COMMAND…: the command leaves the folder as it was.
+same_files() {
+  local before
+  before=$(find . -type f ! -name out ! -name err | sort | xargs sha256sum; find . -type d | sort)
+  "$@"
+  [ "$before" = "$(find . -type f ! -name out ! -name err | sort | xargs sha256sum
+    find . -type d | sort)" ] || fail "$*: files were written"
+}
+
+mpi_dry_run() {
+  "${mpirun[@]}" -n 2 "$tessera" "${train[@]}" --dry-run --run mpi >out 2>err ||
+    fail "mpirun: $(cat out err)"
+}
+
+# ---- what would run, beside every output, alone and on ranks
+outputs=(--json deep/r.json --metrics deep/m.jsonl --tensorboard tb --mllog deep/log
+  --trace deep/t.json --eval-every 10)
+same_files run 0 "${train[@]}" --dry-run --checkpoint deep/er/a.safetensors "${outputs[@]}"
+has out "dlrm, 2 tables of 102 rows in all"
+has out "1,000 an epoch, "
+has out "deep/er/a.safetensors (checkpoint)"
+has out "Nothing was trained or written"
+same_files run 0 "${train[@]}" --dry-run --ranks 2 --plan auto --checkpoint deep/folder
+has out "2 ranks (local)"
+same_files run 0 "${train[@]}" --dry-run --run kept --epochs 3
+has out "kept/last.safetensors (checkpoint)"
+same_files mpi_dry_run
+has out "2 ranks (mpi)"
+
+# ---- a checkpoint to go on from
+run 0 "${train[@]}" --checkpoint a.safetensors
+same_files run 0 train --resume a.safetensors --dry-run --epochs 4 --checkpoint a.safetensors
+has out "4, of which "
+
+# ---- the errors of a real start
+same_files fails_saying "a.safetensors: a file is there" "${train[@]}" --dry-run \
+  --checkpoint a.safetensors
+same_files fails_saying "cannot be written" "${train[@]}" --dry-run \
+  --checkpoint a.safetensors/b.safetensors
+same_files fails_saying "the training takes about" "${train[@]}" --dry-run --memory-limit 10K
+same_files fails_saying "nowhere.tsv" "${train[@]}" --dry-run --data nowhere.tsv
+same_files fails_saying "rows: expected an integer above 0, got 0" "${train[@]}" --dry-run \
+  --set tables[0].rows=0
