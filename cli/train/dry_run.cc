@@ -49,13 +49,11 @@ std::string EpochsText(const TrainConfig& config, const std::optional<TrainingPr
 
 std::string WritesText(const TrainFlags& flags) {
   std::string text;
-  for (const auto& [what, path] : {std::pair{"checkpoint", flags.checkpoint},
-                                   std::pair{"best model", flags.evaluation.best},
-                                   std::pair{"metrics", flags.metrics},
-                                   std::pair{"TensorBoard", flags.tensorboard},
-                                   std::pair{"result", flags.json},
-                                   std::pair{"MLPerf's log", flags.evaluation.mllog},
-                                   std::pair{"trace", flags.trace}})
+  for (const auto& [what, path] :
+       {std::pair{"checkpoint", flags.checkpoint}, std::pair{"best model", flags.evaluation.best},
+        std::pair{"metrics", flags.metrics}, std::pair{"TensorBoard", flags.tensorboard},
+        std::pair{"result", flags.json}, std::pair{"MLPerf's log", flags.evaluation.mllog},
+        std::pair{"trace", flags.trace}})
     if (!path.empty()) text += Format("{}{} ({})", text.empty() ? "" : ", ", path, what);
   return text.empty() ? "nothing: no --checkpoint is given" : text;
 }
@@ -68,11 +66,10 @@ void PrintDryRun(const TrainFlags& flags, const TrainConfig& config, const DataS
   const std::string memory =
       Format("{} of {} {}", BytesText(MemoryOfTraining(config, place).total()),
              BytesText(there.bytes), there.source);
-  for (const auto& [what, text] : {std::pair{"model", ModelText(config)},
-                                   std::pair{"rows", RowsText(config, data)},
-                                   std::pair{"epochs", EpochsText(config, from)},
-                                   std::pair{"memory", memory},
-                                   std::pair{"writes", WritesText(flags)}})
+  for (const auto& [what, text] :
+       {std::pair{"model", ModelText(config)}, std::pair{"rows", RowsText(config, data)},
+        std::pair{"epochs", EpochsText(config, from)}, std::pair{"memory", memory},
+        std::pair{"writes", WritesText(flags)}})
     std::printf("%-8s %s\n", what, text.c_str());
   std::printf("Everything is as a start needs it. Nothing was trained or written (--dry-run).\n");
 }

@@ -128,19 +128,27 @@ Json StartJson(const DataSets& data, const RunStart& start) {
       {"from", {{"epoch", start.from.epoch}, {"row", start.from.row}, {"step", start.from.step}}}};
 }
 
-// Whether only the number of epochs may differ between the run and what is asked for.
-bool IsSameTraining(const std::string& folder, const TrainConfig& config) {
+// Throws Error unless at most the number of epochs differs between the run and what is asked for: a
+// run is one training, of the configuration that its folder says.
+void CheckSameTraining(const std::string& folder, const TrainConfig& config) {
   const std::string path = PathIn(folder, kRunConfig);
-  if (!fs::exists(path)) return false;
-  for (const auto& [was, is] : Differences(KeysOf(ReadTrainConfig(path)), KeysOf(config)))
-    if (!was.table.empty() || was.key != "train.epochs") return false;
-  return true;
+  if (!fs::exists(path)) return;
+  for (const auto& [was, is] : Differences(KeysOf(ReadTrainConfig(path)), KeysOf(config))) {
+    const ConfigKey& key = was.key.empty() ? is : was;
+    if (key.table.empty() && key.key == "train.epochs") continue;
+    const auto shown = [](const ConfigKey& k) { return k.value.empty() ? "none" : k.value; };
+    throw Error(
+        Format("--run {}: this run's {} is {}, but this start says {}: name another folder, or "
+               "give --overwrite to begin it anew",
+               folder, ToString(key), shown(was), shown(is)));
+  }
 }
 
 void CheckUnfinished(const TrainFlags& flags, const TrainConfig& config) {
   if (!Continues(flags)) return;
+  CheckSameTraining(flags.run, config);
   const std::optional<RunFinish> finish = FinishOf(ReadRunDocument(flags.run));
-  if (!finish || !IsSameTraining(flags.run, config)) return;
+  if (!finish) return;
   if (finish->stopped_early.empty() && config.epochs > finish->epochs) return;
   throw Error(
       Format("--run {}: this run is finished ({}): name another folder, ask for more "

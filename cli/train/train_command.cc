@@ -42,8 +42,8 @@ namespace tessera::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Train a DLRM, DLRM-DCN, DLRM-Projection or DeepFM whose embedding tables are updated inside "
-    "backward.";
+    "Train a recommender model (DLRM and its kin, DeepFM, MMoE, PLE, two towers) whose embedding "
+    "tables are updated inside backward.";
 
 // The checkpoint that --resume names. Ranks open it themselves, each for its parts.
 struct Resumed {

@@ -130,7 +130,7 @@ class TextRowSource::Shuffled final : public Feed {
 
 TextRowSource::TextRowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
                              const TextRowSourceOptions& options)
-    : rules_(std::move(rules)), batch_size_(options.batch_size) {
+    : rules_(std::move(rules)), batch_size_(options.batch_size), range_(options.range) {
   TESSERA_CHECK_GT(batch_size_, 0, "batch size");
   const RowRange left{std::max(options.range.first, options.first_place), options.range.last};
   if (options.shuffle)
@@ -144,6 +144,13 @@ TextRowSource::~TextRowSource() = default;
 int64_t TextRowSource::skipped_rows() const { return feed_->reader().skipped_rows(); }
 
 BadLineCounts TextRowSource::skipped_by_reason() const { return feed_->reader().skipped(); }
+
+// Without an end, the share of the bytes that are read, which is ahead of what is given out.
+double TextRowSource::Fraction(int64_t end_row) const {
+  if (range_.last == RowRange::kEnd) return feed_->reader().fraction();
+  return static_cast<double>(end_row - range_.first) /
+         static_cast<double>(range_.last - range_.first);
+}
 
 std::optional<Batch> TextRowSource::Next() {
   runs_.clear();
@@ -163,7 +170,7 @@ std::optional<Batch> TextRowSource::Next() {
   Batch batch = BatchOfRuns(ctx, rules_->layout(), runs_);
   batch.first_row = first_row;
   batch.end_row = end_row;
-  batch.fraction = feed_->reader().fraction();
+  batch.fraction = Fraction(end_row);
   batch.features.Sync(ctx);  // what a device would have to be waited for
   return batch;
 }

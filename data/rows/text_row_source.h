@@ -38,8 +38,12 @@ class TextRowSource final : public DataSource {
   class Plain;
   class Shuffled;
 
+  // About what share of the rows is given out before `end_row`.
+  double Fraction(int64_t end_row) const;
+
   std::shared_ptr<const RowRules> rules_;
   const int64_t batch_size_;
+  const RowRange range_;
   std::unique_ptr<Feed> feed_;
   std::vector<RowRun> runs_;
 };

@@ -30,6 +30,23 @@ void CheckWeights(const TrainConfig& config, const DataSchema& schema) {
     throw Error("model.weighted: expected a feature with weights or weight_after in data.features");
 }
 
+// With "row0" every id is one more: in one table, rows of both would be those of other ids.
+void CheckSameNumbers(const TrainConfig& config, const FeatureEntry& sequence,
+                      const FeatureEntry& target) {
+  const auto has_row0 = [](const FeatureEntry& entry) {
+    return entry.missing == MissingFeature::kRow0;
+  };
+  if (has_row0(sequence) == has_row0(target)) return;
+  for (const EmbeddingBagConfig& table : config.tables)
+    if (std::ranges::count(table.feature_names, sequence.name) > 0 &&
+        std::ranges::count(table.feature_names, target.name) > 0)
+      throw Error(
+          Format("data.features: '{}' is pooled by its attention to '{}' in table '{}', but "
+                 "\"missing\": \"row0\", which makes every id one more, is of one of them: "
+                 "expected it of both or none",
+                 sequence.name, target.name, table.name));
+}
+
 // A longer bag would end the training at its row: it is cut while it is read.
 void CheckSequences(const TrainConfig& config, const DataSchema& schema) {
   for (const SequenceAttention& one : config.model.attention) {
@@ -42,6 +59,7 @@ void CheckSequences(const TrainConfig& config, const DataSchema& schema) {
                  "attention in model, got {}",
                  one.sequence, one.max_length,
                  entry.max_length ? std::to_string(*entry.max_length) : "none"));
+    CheckSameNumbers(config, entry, schema.Feature(one.target));
   }
 }
 

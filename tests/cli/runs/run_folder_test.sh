@@ -161,8 +161,11 @@ fails_saying "no run of tessera train: name another folder" "${plain[@]}" --run 
 fails_saying "--run plain.st: a file is there: name a folder" "${plain[@]}" --run plain.st
 fails_saying "--run with evaluations inside epochs beside --pipeline semi_sync" "${plain[@]}" \
   --run new --pipeline semi_sync
-fails_saying "that is another model" "${base[@]}" --epochs 3 --run runs/a \
-  --set tables[0].optimizer.name=sgd
+fails_saying "--run runs/a: this run's table 'a': optimizer.name is \"rowwise_adagrad\", but this \
+start says \"sgd\"" "${base[@]}" --epochs 3 --run runs/a --set tables[0].optimizer.name=sgd
+fails_saying "--run runs/a: this run's train.seed is" "${plain[@]}" --run runs/a --seed 9
+fails_saying "this run's optimizer.dense.lr is" "${plain[@]}" --run runs/a \
+  --set optimizer.dense.lr=0.5
 run 1 "${plain[@]}" --run runs/a --overwrite --set train.batch_size=0
 has runs/a/log.txt "train.batch_size"
 [ "$before" = "$(find runs/a -type f ! -name log.txt -exec sha256sum {} + | sort)" ] ||

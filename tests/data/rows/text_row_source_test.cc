@@ -126,6 +126,20 @@ TEST(TextRowSource, ShufflesWithinWindowsAndGoesOnFromAnyPlace) {
   EXPECT_NE(Labels(other), all);
 }
 
+TEST(TextRowSource, AShareOfTheRowsIsGivenOutWithEachBatch) {
+  Context ctx({.threads = 1});
+  for (const auto& shuffle : {std::optional<ShuffleOptions>(),
+                              std::optional(ShuffleOptions{.seed = 1, .window_rows = 30})})
+    for (const int64_t first_place : {0, 150}) {
+      TextRowSource source(
+          Rules(), {.paths = ThreeFiles()},
+          {.batch_size = 50, .range = {100, 300}, .shuffle = shuffle, .first_place = first_place});
+      double share = first_place == 0 ? 0 : 0.25;
+      while (const auto batch = source.Next()) EXPECT_EQ(batch->fraction, share += 0.25);
+      EXPECT_EQ(share, 1);
+    }
+}
+
 TEST(TextRowSource, RangesBeyondTheDataAreErrors) {
   const RowFiles files{.paths = ThreeFiles()};
   const auto error = [&](RowRange range) {

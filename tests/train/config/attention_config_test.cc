@@ -53,6 +53,7 @@ TEST(AttentionConfig, WhatDoesNotFitIsRefused) {
            {R"(data.features[0].max_length=6)",
             "data.features: feature 'seen': expected a max_length of at most 5, that of its "
             "attention in model, got 6"},
+           {R"(data.features[0].missing="row0")", "expected it of both or none"},
            {R"(data.features=[])", "that of its attention in model, got none"}})
     EXPECT_THAT(ErrorOf([&, setting = setting] { Parse({setting}); }), HasSubstr(error)) << setting;
 }
