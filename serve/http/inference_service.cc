@@ -165,7 +165,8 @@ class InferenceService::Impl {
       state.models.push_back({.name = name,
                               .current = model->current()->model(),
                               .versions = {},
-                              .deltas = model->delta_counts()});
+                              .deltas = model->delta_counts(),
+                              .loads = model->load_counts()});
       for (const ServedVersion& version : model->versions())
         state.models.back().versions.push_back(version.predictor->model());
     }
@@ -331,7 +332,6 @@ class InferenceService::Impl {
 
   void Administer(const Route& route, const std::string& body, HttpReply reply) {
     const bool load = route.action == Action::kLoad;
-    if (load && !models_.contains(route.model)) metrics_.CountReload("", false);
     ModelVersions& model = Model(route.model);
     if (!options_.admin)
       throw HttpError(403,
@@ -344,13 +344,7 @@ class InferenceService::Impl {
   }
 
   void Load(ModelVersions& model, bool new_inputs, const HttpReply& reply) {
-    try {
-      model.Reload(new_inputs);
-    } catch (...) {
-      metrics_.CountReload(model.name(), false);
-      throw;
-    }
-    metrics_.CountReload(model.name(), true);
+    model.Reload(new_inputs);
     reply(Json("{}"));
   }
 

@@ -74,6 +74,11 @@ void AddOfModels(const std::vector<ModelState>& models, const char* metric, cons
 }
 
 void AddVersions(const std::vector<ModelState>& models, MetricsText& text) {
+  text.Begin("tessera_model_reloads_total", "counter", "Times that a model was loaded anew.");
+  for (const ModelState& state : models) {
+    text.Sample({{kModel, state.name}, {"result", "ok"}}, state.loads.good);
+    text.Sample({{kModel, state.name}, {"result", "error"}}, state.loads.failed);
+  }
   AddOfModels(
       models, "tessera_model_version", "gauge", "Version of the model in use.",
       [](const ModelState& state) { return state.current->spec().version; }, text);
@@ -146,11 +151,6 @@ void ServerMetrics::Count(const InferenceFacts& facts) {
       [](const auto& a, const auto& b) { return a.second.last_ms < b.second.last_ms; }));
 }
 
-void ServerMetrics::CountReload(const std::string& model, bool ok) {
-  const std::lock_guard lock(mutex_);
-  ++(ok ? models_[model].reloads : models_[model].failed_reloads);
-}
-
 void ServerMetrics::CountStrayIds(const std::string& model, const IdRanges& ranges,
                                   const StrayIds& strays) {
   if (!strays.first) return;
@@ -220,20 +220,11 @@ void ServerMetrics::AddStrayIds(const std::vector<ModelState>& models, MetricsTe
   }
 }
 
-void ServerMetrics::AddReloads(MetricsText& text) const {
-  text.Begin("tessera_model_reloads_total", "counter", "Times that a model was loaded anew.");
-  for (const auto& [model, counts] : models_) {
-    text.Sample({{kModel, model}, {"result", "ok"}}, counts.reloads);
-    text.Sample({{kModel, model}, {"result", "error"}}, counts.failed_reloads);
-  }
-}
-
 std::string ServerMetrics::Text(const ServerState& server) const {
   MetricsText text;
   {
     const std::lock_guard lock(mutex_);
     AddInferences(text);
-    AddReloads(text);
     AddStrayIds(server.models, text);
   }
   AddTableIds(server.models, text);

@@ -36,6 +36,7 @@
 #include "serve/http/metrics_text.h"
 #include "serve/http/version_counts.h"
 #include "serve/predictor.h"
+#include "serve/versions/model_versions.h"
 
 namespace tessera::serve {
 
@@ -45,6 +46,7 @@ struct ModelState {
   std::shared_ptr<const ServedModel> current;  // answers where no version is named
   std::vector<std::shared_ptr<const ServedModel>> versions;
   DeltaCounts deltas;
+  LoadCounts loads;
 };
 
 struct ServerState {
@@ -59,7 +61,6 @@ class ServerMetrics {
   void AddModel(const std::string& name);
   void Count(const InferenceFacts& facts);
   // model: "" for one that is not there.
-  void CountReload(const std::string& model, bool ok);
 
   // Adds the counts of a request.
   void CountStrayIds(const std::string& model, const IdRanges& ranges, const StrayIds& strays);
@@ -73,7 +74,6 @@ class ServerMetrics {
     // The versions that answered last, at most kMostVersions: deltas make new ones all the time.
     std::map<int64_t, VersionCounts> versions;
     std::map<std::string, int64_t> stray_ids;  // of features that had some
-    int64_t reloads = 0, failed_reloads = 0;
   };
   static constexpr size_t kMostVersions = 16;
 
@@ -81,7 +81,6 @@ class ServerMetrics {
   template <typename Fn>
   void ForEachVersion(Fn fn) const;
   void AddInferences(MetricsText& text) const;
-  void AddReloads(MetricsText& text) const;
   void AddStrayIds(const std::vector<ModelState>& models, MetricsText& text) const;
 
   mutable std::mutex mutex_;  // of what follows

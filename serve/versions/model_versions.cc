@@ -108,10 +108,30 @@ void ModelVersions::Use(Versions versions) {
   }
 }
 
+template <typename Fn>
+void ModelVersions::Counted(Fn&& load) {
+  try {
+    load();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    ++loads_.failed;
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  ++loads_.good;
+}
+
 void ModelVersions::Reload(bool new_inputs) {
   const std::lock_guard one_at_a_time(reload_mutex_);
-  if (is_folder_) return LoadChosen(new_inputs);
-  current()->Reload("", new_inputs);
+  Counted([&] {
+    if (is_folder_) return LoadChosen(new_inputs);
+    current()->Reload("", new_inputs);
+  });
+}
+
+LoadCounts ModelVersions::load_counts() const {
+  const std::lock_guard lock(mutex_);
+  return loads_;
 }
 
 int64_t ModelVersions::TakeDeltas() {
@@ -129,8 +149,13 @@ int64_t ModelVersions::TakeDeltas() {
 bool ModelVersions::FollowFolder() {
   if (!is_folder_) return false;
   const std::lock_guard one_at_a_time(reload_mutex_);
-  if (AreSame(versions(), Chosen())) return false;
-  LoadChosen(options_.new_inputs);
+  const std::vector<VersionFolder> chosen = Chosen();
+  if (AreSame(versions(), chosen)) return false;
+  if (!chosen.empty()) {
+    const std::lock_guard lock(mutex_);
+    retired_.newest_version_seen = std::max(retired_.newest_version_seen, chosen.back().number);
+  }
+  Counted([&] { LoadChosen(options_.new_inputs); });
   return true;
 }
 

@@ -24,6 +24,11 @@ struct ServedVersion {
   std::shared_ptr<Predictor> predictor;
 };
 
+// Times that versions were loaded: by Reload, and by Follow where the folder has other ones.
+struct LoadCounts {
+  int64_t good = 0, failed = 0;
+};
+
 class ModelVersions {
  public:
   // Throws Error as Predictor does, and for a policy that names a version that is not there.
@@ -50,12 +55,17 @@ class ModelVersions {
   // Takes the deltas that have come, and the versions that have come into the folder or left it.
   // Whether anything changed. Throws Error as TakeDeltas and Reload do.
   bool Follow();
-  // Sums over all versions that were served; the newest of the numbers.
+  // Sums over all versions that were served; the newest of the numbers, those of folders that could
+  // not be loaded too.
   DeltaCounts delta_counts() const;
+  LoadCounts load_counts() const;
 
  private:
   using Versions = std::vector<ServedVersion>;
   void LoadChosen(bool new_inputs);
+  // Loads, and counts how it went.
+  template <typename Fn>
+  void Counted(Fn&& load);
   bool FollowFolder();
   std::vector<VersionFolder> Chosen() const;
   std::shared_ptr<Predictor> Load(const VersionFolder& folder, const ServedModel* before,
@@ -70,6 +80,7 @@ class ModelVersions {
   mutable std::mutex mutex_;  // of what follows
   Versions versions_;
   DeltaCounts retired_;  // of versions that are not served any more
+  LoadCounts loads_;
 };
 
 // "3, 4": the versions that are served now.

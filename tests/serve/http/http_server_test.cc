@@ -168,7 +168,7 @@ TEST(HttpServer, CountsAndReloads) {
         "tessera_table_ids_total{model=\"clicks\",table=\"b\",result=\"miss\"} 1\n",
         "tessera_unknown_ids_total{model=\"clicks\"} 1\n",
         "tessera_model_reloads_total{model=\"clicks\",result=\"ok\"} 1\n",
-        "tessera_model_reloads_total{model=\"\",result=\"error\"} 1\n",
+        "tessera_model_reloads_total{model=\"clicks\",result=\"error\"} 0\n",
         "tessera_model_version{model=\"clicks\"} 2\n",
         "tessera_stage_seconds_count{model=\"clicks\",version=\"1\",stage=\"compute\"} 1\n",
         "tessera_stage_seconds_bucket{model=\"clicks\",version=\"1\",stage=\"read\",le=\"+Inf\"} "

@@ -74,6 +74,7 @@ TEST_F(ModelVersionsTest, ComeAndGoWithTheirFolders) {
   AddVersion(*second_, "follow");
   EXPECT_TRUE(model.Follow());
   EXPECT_EQ(VersionsText(model), "3");  // 2 is not used again
+  EXPECT_EQ(model.load_counts().good, 2);
   std::filesystem::remove_all(folder + "/1");
   std::filesystem::remove_all(folder + "/3");
   EXPECT_THAT(ErrorOf([&] { model.Follow(); }), HasSubstr("no version is left to answer"));
@@ -86,6 +87,8 @@ TEST_F(ModelVersionsTest, StayWhatTheyWereWhereTheNextIsBad) {
   AddVersion(*first_, "bad");
   std::ofstream(folder + "/3/weights-3.safetensors") << "none";
   EXPECT_THAT(ErrorOf([&] { model.Follow(); }), HasSubstr("bad/3/"));
+  EXPECT_EQ(model.load_counts().failed, 1);
+  EXPECT_EQ(model.delta_counts().newest_version_seen, 3);
   EXPECT_EQ(VersionsText(model), "1, 2");
   std::filesystem::rename(folder + "/1", folder + "/4");  // a number that is not its own
   std::filesystem::remove_all(folder + "/3");
