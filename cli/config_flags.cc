@@ -23,6 +23,11 @@ Flag AddConfigFlags(Command command, const std::string& help, std::string& confi
   return flag;
 }
 
+void AddSkipBadLinesFlag(Command command, bool& skip_bad_lines) {
+  command.Add("--skip-bad-lines", skip_bad_lines,
+              "Leave out bad lines and count them; without this flag a bad line is an error");
+}
+
 TrainConfig ReadConfigText(const std::string& text, const std::string& source,
                            const std::vector<std::string>& settings) {
   return ParseTrainConfig(WithSettings(text, source, settings), source);

@@ -1,6 +1,6 @@
 #ifndef TESSERA_CLI_CONFIG_FLAGS_H_
 #define TESSERA_CLI_CONFIG_FLAGS_H_
-// --config and --set of every command that takes them.
+// Flags of every command that takes them: --config, --set and --skip-bad-lines.
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +15,9 @@ Flag AddSetFlag(Command command, std::vector<std::string>& settings);
 // Adds --config, which may be left out, with this help, and --set beside it. Returns --config.
 Flag AddConfigFlags(Command command, const std::string& help, std::string& config,
                     std::vector<std::string>& settings);
+
+// Adds --skip-bad-lines.
+void AddSkipBadLinesFlag(Command command, bool& skip_bad_lines);
 
 // The configuration in a file, or in `text`, with the settings (train/config/config_settings.h).
 TrainConfig ReadConfigFile(const std::string& path, const std::vector<std::string>& settings);

@@ -10,10 +10,14 @@
 
 namespace tessera::cli {
 
-void CheckWritable(const std::string& path) {
-  if (path.empty()) return;
+void CheckIsNoDirectory(const std::string& path) {
   if (std::filesystem::is_directory(path))
     throw Error(Format("{}: cannot be written: it is a directory", path));
+}
+
+void CheckWritable(const std::string& path) {
+  if (path.empty()) return;
+  CheckIsNoDirectory(path);
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   std::error_code ignored;  // a folder that cannot be made cannot be written to either
   std::filesystem::create_directories(parent, ignored);

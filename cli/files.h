@@ -5,6 +5,9 @@
 
 namespace tessera::cli {
 
+// Throws Error for a path that is a directory.
+void CheckIsNoDirectory(const std::string& path);
+
 // Makes the folders above it. Throws Error unless a file can be made there: said before the work,
 // not after it. "" is fine.
 void CheckWritable(const std::string& path);

@@ -79,7 +79,7 @@ void Outputs::CheckApart(const std::string& path, const std::string& begun_from)
 
 void Outputs::CheckFile(const std::string& path) const {
   if (!looks_only_) return CheckWritable(path);
-  if (fs::is_directory(path)) throw Error(Format("{}: cannot be written: it is a directory", path));
+  CheckIsNoDirectory(path);
   CheckMayBeWritten(path);
 }
 

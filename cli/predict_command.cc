@@ -195,8 +195,7 @@ void AddPredictCommand(Command app) {
   command.Add("--threads", f->rows.threads, "Threads of each call; default 1")
       .Within(NumbersFrom(1, 1024))
       .Value("N");
-  command.Add("--skip-bad-lines", f->rows.skip_bad_lines,
-              "Leave out bad lines and count them; without this flag a bad line is an error");
+  AddSkipBadLinesFlag(command, f->rows.skip_bad_lines);
   Flag no_labels = command.Add("--no-labels", f->rows.no_labels,
                                "Score rows that have no labels, of format jsonl, csv or tsv; there "
                                "are no metrics then");

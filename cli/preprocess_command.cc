@@ -246,8 +246,7 @@ void AddPreprocessCommand(Command app) {
   AddSetFlag(command, f->set).Needs(config);
   AddOutputFlags(command, *f, config);
   AddIdFlags(command, *f, config);
-  command.Add("--skip-bad-lines", f->options.skip_bad_lines,
-              "Leave out bad lines and count them; without this flag a bad line is an error");
+  AddSkipBadLinesFlag(command, f->options.skip_bad_lines);
   AddOverwriteFlag(command, f->overwrite);
   command.Footer(kFooter);
   command.Run([f] { return Run(*f); });

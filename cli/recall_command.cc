@@ -331,8 +331,7 @@ void AddRecallCommand(Command app) {
   command.Add("--threads", f->rows.threads, "Number of threads; default 1")
       .Within(NumbersFrom(1, 1024))
       .Value("N");
-  command.Add("--skip-bad-lines", f->rows.skip_bad_lines,
-              "Leave out bad lines and count them; without this flag a bad line is an error");
+  AddSkipBadLinesFlag(command, f->rows.skip_bad_lines);
   AddConfigFlags(command, "Read the training configuration from this file, not from the checkpoint",
                  f->config, f->set);
   command.Add("--json", f->json, "Write the figures to this file as JSON").Value("FILE");

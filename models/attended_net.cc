@@ -9,28 +9,6 @@
 namespace tessera {
 namespace {
 
-// The number of the one block of columns of a feature.
-size_t BlockOf(const std::vector<PooledFeature>& features, const SequenceAttention& attention,
-               const std::string& name) {
-  size_t found = 0, count = 0;
-  for (size_t f = 0; f < features.size(); ++f) {
-    if (features[f].feature != name) continue;
-    found = f;
-    ++count;
-  }
-  TESSERA_CHECK(count == 1,
-                "attention of '{}': expected one table that reads the feature '{}', got {}",
-                attention.sequence, name, count);
-  return found;
-}
-
-void CheckDims(const SequenceAttention& attention, int64_t sequence, int64_t target) {
-  TESSERA_CHECK(sequence == target,
-                "attention of '{}': its rows are compared with those of '{}': expected tables of "
-                "one dim, got {} and {}",
-                attention.sequence, attention.target, sequence, target);
-}
-
 OverArch MakeScore(Context& ctx, int64_t dim, std::vector<int64_t> layers) {
   layers.push_back(1);
   return OverArch(ctx, 4 * dim, layers);
@@ -48,11 +26,10 @@ Variable Repeat(Context& ctx, const Variable& x, int64_t positions) {
 AttendedNet::AttendedNet(Context& ctx, const RankingNetConfig& config,
                          const std::vector<PooledFeature>& features) {
   for (const SequenceAttention& one : config.attention) {
-    const size_t sequence = BlockOf(features, one, one.sequence),
-                 target = BlockOf(features, one, one.target);
-    const int64_t dim = features[sequence].dim;
-    CheckDims(one, dim, features[target].dim);
-    attention_.push_back({one.sequence, sequence, target, MakeScore(ctx, dim, one.layers)});
+    const AttendedBlocks blocks =
+        FindAttendedBlocks(one, features, Format("attention of '{}'", one.sequence));
+    attention_.push_back({one.sequence, blocks.sequence, blocks.target,
+                          MakeScore(ctx, features[blocks.sequence].dim, one.layers)});
   }
   std::vector<PooledFeature> pooled = features;
   for (PooledFeature& feature : pooled) {

@@ -1,5 +1,6 @@
 #include "models/ranking_net_config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -104,6 +105,25 @@ void CheckAttention(const RankingNetConfig& config) {
                   "attention of '{}': its target '{}' is a sequence itself; expected a feature of "
                   "one row",
                   one.sequence, one.target);
+}
+
+AttendedBlocks FindAttendedBlocks(const SequenceAttention& attention,
+                                  const std::vector<PooledFeature>& features,
+                                  const std::string& where) {
+  const auto block_of = [&](const std::string& name) {
+    const auto is_named = [&](const PooledFeature& feature) { return feature.feature == name; };
+    const auto readers = std::ranges::count_if(features, is_named);
+    TESSERA_CHECK(readers == 1, "{}: expected one table that reads the feature '{}', got {}", where,
+                  name, readers);
+    return static_cast<size_t>(std::ranges::find_if(features, is_named) - features.begin());
+  };
+  const AttendedBlocks blocks = {block_of(attention.sequence), block_of(attention.target)};
+  const int64_t sequence = features[blocks.sequence].dim, target = features[blocks.target].dim;
+  TESSERA_CHECK(sequence == target,
+                "{}: the rows of '{}' are compared with those of '{}': expected tables of one dim, "
+                "got {} and {}",
+                where, attention.sequence, attention.target, sequence, target);
+  return blocks;
 }
 
 int64_t PositionsOf(const RankingNetConfig& config, const std::string& feature) {

@@ -89,6 +89,14 @@ struct PooledFeature {
   int64_t positions = 0;
   int64_t columns() const { return positions > 0 ? positions * dim : dim; }
 };
+// Numbers of the blocks of a sequence and its target.
+struct AttendedBlocks {
+  size_t sequence = 0, target = 0;
+};
+// Throws Error, which begins with `where`, unless each of the two has one block, both of one dim.
+AttendedBlocks FindAttendedBlocks(const SequenceAttention& attention,
+                                  const std::vector<PooledFeature>& features,
+                                  const std::string& where);
 // The positions of a feature that `attention` names as a sequence; else 0.
 int64_t PositionsOf(const RankingNetConfig& config, const std::string& feature);
 

@@ -1,6 +1,5 @@
 #include "bench/harness/run_context.h"
 
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -8,6 +7,7 @@
 #include "runtime/base/build_id.h"
 #include "runtime/base/check.h"
 #include "runtime/base/isa.h"
+#include "runtime/base/process_text.h"
 
 namespace tessera::bench {
 namespace {
@@ -25,20 +25,9 @@ std::string FirstLine(const fs::path& path) {
   return text.substr(0, text.find('\n'));
 }
 
-std::string TimeNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
 std::string Command() {
-  std::string text = Contents("/proc/self/cmdline");
-  if (!text.empty()) text.pop_back();
-  for (char& c : text)
-    if (c == '\0') c = ' ';
+  std::string text;
+  for (const std::string& word : CommandWords()) text += (text.empty() ? "" : " ") + word;
   return text;
 }
 
@@ -92,15 +81,9 @@ std::string HugePages() {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> RunContext() {
-  return {{"time", TimeNow()},
-          {"command", Command()},
-          {"commit", Commit()},
-          {"build", BuildId()},
-          {"compiler", __VERSION__},
-          {"flags", TESSERA_BENCH_FLAGS},
-          {"isa", ToString(SparseIsa())},
-          {"caches", Caches()},
-          {"huge_pages", HugePages()}};
+  return {{"time", UtcTimeText()},        {"command", Command()},    {"commit", Commit()},
+          {"build", BuildId()},           {"compiler", __VERSION__}, {"flags", TESSERA_BENCH_FLAGS},
+          {"isa", ToString(SparseIsa())}, {"caches", Caches()},      {"huge_pages", HugePages()}};
 }
 
 }  // namespace tessera::bench

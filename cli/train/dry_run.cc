@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/show/numbers.h"
+#include "cli/train/train_output.h"
 #include "models/embedding_model.h"
 #include "models/ranking_net_size.h"
 #include "runtime/base/check.h"
@@ -16,16 +17,10 @@ namespace {
 std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
 
 std::string ModelText(const TrainConfig& config) {
-  int64_t rows = 0, bytes = 0;
-  for (const EmbeddingBagConfig& table : config.tables) {
-    rows += table.num_embeddings;
-    bytes += table.num_embeddings * table.embedding_dim * SizeOf(table.data_type);
-  }
   const RankingNetSize net =
       SizeOfRankingNet(config.model, PooledFeatures(config.tables, config.model));
-  return Format("{}, {} tables of {} rows in all ({}), {} dense parameters",
-                ToString(config.model.type), config.tables.size(), Count(rows), Bytes(bytes),
-                WithCommas(net.parameters));
+  return Format("{}, {}, {} dense parameters", ToString(config.model.type),
+                TablesText(config.tables), WithCommas(net.parameters));
 }
 
 std::string RowsText(const TrainConfig& config, const DataSets& data) {

@@ -1,7 +1,5 @@
 #include "cli/train/run_recorder.h"
 
-#include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,6 +12,7 @@
 #include "data/files/data_identity.h"
 #include "runtime/base/build_id.h"
 #include "runtime/base/check.h"
+#include "runtime/base/process_text.h"
 #include "runtime/base/version.h"
 #include "runtime/files/files.h"
 #include "train/checkpoint/saved_form.h"
@@ -78,23 +77,6 @@ std::string CommandText(const std::vector<std::string>& words) {
   return text;
 }
 
-// The command line of this process.
-std::vector<std::string> CommandWords() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  return words;
-}
-
-std::string TimeNow() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc = {};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
 Json IdentityJson(const DataIdentity& identity) {
   Json paths = Json::array();
   for (const PathIdentity& path : identity.paths)
@@ -113,7 +95,7 @@ Json DataJson(const DataSets& data) {
 
 Json StartJson(const DataSets& data, const RunStart& start) {
   return {
-      {"time", TimeNow()},
+      {"time", UtcTimeText()},
       {"command", CommandText(CommandWords())},
       {"folder", fs::current_path().string()},
       {"version", kVersion},
@@ -217,7 +199,7 @@ RunRecorder::RunRecorder(const TrainFlags& flags)
       goes_on_(Continues(flags)),
       document_(goes_on_ ? ReadRunDocument(folder_) : NewRunDocument()),
       log_(PathIn(flags.run, kRunLog),
-           Format("---- {}  {}", TimeNow(), CommandText(CommandWords()))) {}
+           Format("---- {}  {}", UtcTimeText(), CommandText(CommandWords()))) {}
 
 void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const RunStart& start) {
   if (!goes_on_)
@@ -281,7 +263,7 @@ void RunRecorder::Record(TrainingRunOptions& options) {
 
 void RunRecorder::EndStart(const std::string& how) {
   document_["starts"].back()["ended"] = how;
-  document_["starts"].back()["end"] = TimeNow();
+  document_["starts"].back()["end"] = UtcTimeText();
   WriteRunDocument(folder_, document_);
 }
 

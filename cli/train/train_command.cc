@@ -139,14 +139,9 @@ void SayLabelsLeft(const TrainConfig& config) {
 }
 
 std::string ModelLine(const Trainer& trainer, Context& ctx) {
-  int64_t rows = 0, dense = 0, bytes = 0;
-  for (const EmbeddingBagConfig& table : trainer.config().tables) {
-    rows += table.num_embeddings;
-    bytes += table.num_embeddings * table.embedding_dim * SizeOf(table.data_type);
-  }
+  int64_t dense = 0;
   for (const NamedParameter& p : trainer.model().Parameters()) dense += p.variable.value().numel();
-  return Format("{} tables of {} rows in all ({}), {} dense parameters, {}",
-                trainer.config().tables.size(), WithCommas(static_cast<double>(rows)), Bytes(bytes),
+  return Format("{}, {} dense parameters, {}", TablesText(trainer.config().tables),
                 WithCommas(static_cast<double>(dense)), Machine(ctx, trainer.comm() != nullptr));
 }
 

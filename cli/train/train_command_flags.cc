@@ -259,8 +259,7 @@ void AddTrainFlags(Command app, TrainFlags& f) {
   app.Add("--other-data", f.other_data,
           "With --resume inside an epoch: continue at the row where the checkpoint stopped, "
           "although the data differ from those it was trained on");
-  app.Add("--skip-bad-lines", f.skip_bad_lines,
-          "Leave out bad lines and count them; without this flag a bad line is an error");
+  AddSkipBadLinesFlag(app, f.skip_bad_lines);
   app.Add("--device", f.device,
           "Device to train on: cpu, cuda, or cuda:N for GPU number N. With several ranks, cuda is "
           "a GPU of its own for each rank of a machine, cuda:N one GPU for all")

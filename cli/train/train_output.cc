@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "cli/show/numbers.h"
 #include "cli/show/unknown_items_text.h"
 #include "cli/train/progress.h"
 #include "cli/train/train_report.h"
@@ -67,6 +68,16 @@ void SayEvaluations(const TrainFlags& flags, const TrainConfig& config,
 }
 
 }  // namespace
+
+std::string TablesText(const std::vector<EmbeddingBagConfig>& tables) {
+  int64_t rows = 0, bytes = 0;
+  for (const EmbeddingBagConfig& table : tables) {
+    rows += table.num_embeddings;
+    bytes += table.num_embeddings * table.embedding_dim * SizeOf(table.data_type);
+  }
+  return Format("{} tables of {} rows in all ({})", tables.size(),
+                WithCommas(static_cast<double>(rows)), Bytes(bytes));
+}
 
 TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, const DataSets& data,
                                 LossCurve& curve, const RunLogs& logs) {

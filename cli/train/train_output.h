@@ -3,6 +3,8 @@
 // The output of `tessera train`: progress, lines of epochs and evaluations, the final report,
 // MLPerf's log, the folder of --run.
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/train/loss_curve.h"
 #include "cli/train/mllog.h"
@@ -17,6 +19,9 @@ struct RunLogs {
   std::unique_ptr<MlLog> mllog = nullptr;      // --mllog
   std::unique_ptr<RunRecorder> run = nullptr;  // --run
 };
+
+// "26 tables of 1,000 rows in all (62.5 KiB)".
+std::string TablesText(const std::vector<EmbeddingBagConfig>& tables);
 
 // The training loop with all its output.
 TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, const DataSets& data,

@@ -175,11 +175,7 @@ std::shared_ptr<const RowBlock> TextRowReader::Next() {
     skipped_[reason] += count;
     skipped_rows_ += count;
   }
-  const auto asked = static_cast<double>(range_.last - range_.first);
-  if (range_.last == RowRange::kEnd)
-    fraction_ = block->fraction;
-  else if (block->rows() > 0)
-    fraction_ = static_cast<double>(block->numbers.back() + 1 - range_.first) / asked;
+  fraction_ = block->fraction;
   if (!block->error.empty()) {
     error_ = block->error;
     ended_ = true;

@@ -46,6 +46,7 @@ class TextRowReader {
   // calls of Next its threads are free for other work.
   Context& context() { return ctx_; }
 
+  // About what share of all bytes Next has given.
   double fraction() const { return fraction_; }
   // Bad lines in what Next gave.
   int64_t skipped_rows() const { return skipped_rows_; }

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "serve/export/delta_writer.h"
 #include "serve/export/model_writer.h"
 #include "serve/predictor.h"
 #include "tests/serve/testing/bags_of_ids.h"
@@ -15,6 +14,7 @@ namespace {
 
 using testing::BagsOfIds;
 using testing::ErrorOf;
+using testing::ExpectServedAsTrained;
 using ::testing::HasSubstr;
 using testing::TempPath;
 using testing::TrainOnBags;
@@ -47,25 +47,7 @@ TEST(Attention, IsTrainedSavedAndServed) {
     const std::vector<double> losses = TrainOnBags(trainer, bags, 0, 50);
     EXPECT_LT(losses.back(), losses.front() - 0.05);
 
-    const std::string file = TempPath("attention.safetensors"), model = TempPath("attention");
-    std::filesystem::remove_all(model);
-    trainer.Save(file);
-    serve::WriteModel(ctx, ReadCheckpoint(file), {}, model, {.codec = ParseRowCodec("f32")});
-    serve::Predictor predictor(model);
-    const auto same = [&](uint64_t seed, int64_t size) {
-      const Batch batch = bags(ctx, seed, size);
-      EXPECT_EQ(predictor.Predict({.dense = batch.dense, .features = batch.features}),
-                trainer.Predict(batch).ToVector<float>());
-    };
-    same(100, 7);
-    same(101, 30'000);  // so many ids that those of bags would not be copied
-
-    TrainOnBags(trainer, bags, 50, 5);
-    trainer.Save(file);
-    serve::ModelChain chain(model);
-    serve::WriteDelta(ctx, ReadCheckpoint(file), {}, chain);
-    EXPECT_EQ(predictor.TakeDeltas(), 1);
-    same(102, 7);
+    ExpectServedAsTrained(ctx, trainer, bags, "attention");
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "serve/export/delta_writer.h"
 #include "serve/export/model_writer.h"
 #include "serve/predictor.h"
 #include "tests/serve/testing/bags_of_ids.h"
@@ -15,6 +14,7 @@ namespace {
 
 using testing::BagsOfIds;
 using testing::ErrorOf;
+using testing::ExpectServedAsTrained;
 using ::testing::HasSubstr;
 using testing::TempPath;
 using testing::TrainOnBags;
@@ -49,25 +49,7 @@ TEST(PositionWeights, AreTrainedSavedAndServed) {
       WeightOf(trainer.model().Parameters(), "cat_0").value().ToVector<float>();
   EXPECT_GT(std::abs(learned[0]), std::abs(learned[3]));
 
-  const std::string file = TempPath("positions.safetensors"), model = TempPath("positions");
-  std::filesystem::remove_all(model);
-  trainer.Save(file);
-  serve::WriteModel(ctx, ReadCheckpoint(file), {}, model, {.codec = ParseRowCodec("f32")});
-  serve::Predictor predictor(model);
-  const auto same = [&](uint64_t seed, int64_t size) {
-    const Batch batch = kBags(ctx, seed, size);
-    EXPECT_EQ(predictor.Predict({.dense = batch.dense, .features = batch.features}),
-              trainer.Predict(batch).ToVector<float>());
-  };
-  same(100, 7);
-  same(101, 30'000);  // so many ids that they would not be copied without weights
-
-  TrainOnBags(trainer, kBags, 50, 5);
-  trainer.Save(file);
-  serve::ModelChain chain(model);
-  serve::WriteDelta(ctx, ReadCheckpoint(file), {}, chain);
-  EXPECT_EQ(predictor.TakeDeltas(), 1);
-  same(102, 7);
+  ExpectServedAsTrained(ctx, trainer, kBags, "positions");
 }
 
 TEST(PositionWeights, ABagThatIsTooLongIsRefusedByName) {

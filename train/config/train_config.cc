@@ -100,30 +100,13 @@ void CheckPositionWeights(const TrainConfig& config) {
       throw Error(Format("model.position_weights: no table reads the feature '{}'", name));
 }
 
-// The dim of the one table that reads a feature.
-int64_t DimOfReader(const TrainConfig& config, const std::string& feature) {
-  int64_t dim = 0, readers = 0;
-  for (const EmbeddingBagConfig& table : config.tables) {
-    if (std::ranges::count(table.feature_names, feature) == 0) continue;
-    dim = table.embedding_dim;
-    ++readers;
-  }
-  if (readers != 1)
-    throw Error(Format("model.attention: expected one table that reads the feature '{}', got {}",
-                       feature, readers));
-  return dim;
-}
-
 void CheckAttention(const TrainConfig& config) {
-  for (const SequenceAttention& one : config.model.attention) {
-    const int64_t sequence = DimOfReader(config, one.sequence),
-                  target = DimOfReader(config, one.target);
-    if (sequence != target)
-      throw Error(
-          Format("model.attention: the rows of '{}' are compared with those of '{}': expected "
-                 "tables of one dim, got {} and {}",
-                 one.sequence, one.target, sequence, target));
-  }
+  std::vector<PooledFeature> features;
+  for (const EmbeddingBagConfig& table : config.tables)
+    for (const std::string& feature : table.feature_names)
+      features.push_back({feature, table.embedding_dim});
+  for (const SequenceAttention& one : config.model.attention)
+    FindAttendedBlocks(one, features, "model.attention");
 }
 
 // Throws unless the data have everything that the tables and the model need.

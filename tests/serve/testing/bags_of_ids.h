@@ -4,6 +4,7 @@
 // SmallConfig, and what micro-batches and ranks make of them.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <random>
 #include <span>
@@ -12,6 +13,9 @@
 #include <vector>
 
 #include "comm/local_communicator.h"
+#include "serve/export/delta_writer.h"
+#include "serve/export/model_writer.h"
+#include "serve/predictor.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
 
@@ -65,6 +69,31 @@ inline std::vector<double> TrainOnBags(Trainer& trainer, const BagsOfIds& bags, 
   for (int64_t s = first; s < first + steps; ++s)
     losses.push_back(trainer.Step(bags(host, static_cast<uint64_t>(s), size)));
   return losses;
+}
+
+// A model that is made of the training answers as the training does: small and large requests, and
+// after a delta.
+inline void ExpectServedAsTrained(Context& ctx, Trainer& trainer, const BagsOfIds& bags,
+                                  const std::string& name) {
+  const std::string file = TempPath(name + ".safetensors"), model = TempPath(name);
+  std::filesystem::remove_all(model);
+  trainer.Save(file);
+  serve::WriteModel(ctx, ReadCheckpoint(file), {}, model, {.codec = ParseRowCodec("f32")});
+  serve::Predictor predictor(model);
+  const auto same = [&](uint64_t seed, int64_t size) {
+    const Batch batch = bags(ctx, seed, size);
+    EXPECT_EQ(predictor.Predict({.dense = batch.dense, .features = batch.features}),
+              trainer.Predict(batch).ToVector<float>());
+  };
+  same(100, 7);
+  same(101, 30'000);  // so many ids that those of plain bags would not be copied
+
+  TrainOnBags(trainer, bags, 50, 5);
+  trainer.Save(file);
+  serve::ModelChain chain(model);
+  serve::WriteDelta(ctx, ReadCheckpoint(file), {}, chain);
+  EXPECT_EQ(predictor.TakeDeltas(), 1);
+  same(102, 7);
 }
 
 // Three micro-batches have the bits of one batch.

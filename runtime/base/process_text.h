@@ -1,0 +1,16 @@
+#ifndef TESSERA_RUNTIME_BASE_PROCESS_TEXT_H_
+#define TESSERA_RUNTIME_BASE_PROCESS_TEXT_H_
+// The time and the command of this process, for records of what it did.
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+// The time now: "2026-11-26T07:40:12Z".
+std::string UtcTimeText();
+
+// The command line of this process, a word each; empty where it cannot be read.
+std::vector<std::string> CommandWords();
+
+}  // namespace tessera
+#endif  // TESSERA_RUNTIME_BASE_PROCESS_TEXT_H_
