@@ -93,6 +93,7 @@ GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor
   const int64_t used = ids.numel();
   const auto column = [&](const Tensor& from) {
     const Tensor all = Tensor::Empty(ctx, {max_rows}, DType::kI64);
+    all.Rows(used, max_rows).Fill(ctx, 0);  // a count of 0: nobody owns the row
     all.Rows(0, used).CopyFrom(ctx, from);
     return all;
   };

@@ -1,6 +1,10 @@
 // Device memory: who may touch it, which mistakes are found, and when it runs out.
+#include "tools/emulation/memory.h"
+
 #include <gmock/gmock.h>
 
+#include <iterator>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -12,6 +16,7 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
+using ::testing::UnorderedElementsAreArray;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kAddressSanitizer = true;
@@ -35,13 +40,18 @@ TEST(DeviceMemory, TheHostMayNotTouchIt) {
   EXPECT_DEATH((void)*const_cast<volatile int*>(array.get()), "");
 }
 
-TEST(DeviceMemory, NewMemoryIsRecognised) {
-  int* p = Allocate(4);
-  int value = 0;
-  cudaMemcpyAsync(&value, p + 3, sizeof value, cudaMemcpyDefault, nullptr);
-  EXPECT_EQ(value, static_cast<int>(0xcdcdcdcd));
-  cudaFreeAsync(p, nullptr);
+TEST(DeviceMemory, NewMemoryHoldsAPatternInTurn) {
+  constexpr int kCount = std::size(cuda_emulation::kFreshPatterns);
+  std::set<uint64_t> seen;
+  for (int i = 0; i < kCount; ++i) {
+    int* p = Allocate(4);
+    uint64_t value = 0;
+    cudaMemcpyAsync(&value, p + 2, sizeof value, cudaMemcpyDefault, nullptr);
+    seen.insert(value);
+    cudaFreeAsync(p, nullptr);
+  }
   cudaDeviceSynchronize();
+  EXPECT_THAT(seen, UnorderedElementsAreArray(cuda_emulation::kFreshPatterns));
 }
 
 TEST(DeviceMemory, AWritePastTheEndIsReported) {

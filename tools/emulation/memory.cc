@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
@@ -24,7 +25,7 @@ namespace cuda_emulation {
 namespace {
 
 constexpr int64_t kArenaBytes = int64_t{64} << 30, kAlign = 256, kRedZone = 256;
-constexpr unsigned char kFresh = 0xcd, kGuard = 0xfd;
+constexpr unsigned char kFreed = 0xcd, kGuard = 0xfd;
 
 int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -61,7 +62,7 @@ class Arena {
     }
     char* p = base_ + offset;
     ASAN_UNPOISON_MEMORY_REGION(p, static_cast<size_t>(size));
-    std::memset(p, kFresh, static_cast<size_t>(bytes));
+    FillFresh(p, bytes);
     std::memset(p + bytes, kGuard, static_cast<size_t>(size - bytes));
     ASAN_POISON_MEMORY_REGION(p + bytes, static_cast<size_t>(size - bytes));
     return p;
@@ -75,7 +76,7 @@ class Arena {
     ASAN_UNPOISON_MEMORY_REGION(p, static_cast<size_t>(size));
     const bool intact = std::all_of(p + bytes, p + size,
                                     [](char c) { return static_cast<unsigned char>(c) == kGuard; });
-    std::memset(p, kFresh, static_cast<size_t>(bytes));
+    std::memset(p, kFreed, static_cast<size_t>(bytes));
     ASAN_POISON_MEMORY_REGION(p, static_cast<size_t>(size));
     int64_t offset = found->first, length = size;
     used_.erase(found);
@@ -102,6 +103,11 @@ class Arena {
   struct Used {
     int64_t bytes, size;
   };
+  void FillFresh(char* p, int64_t bytes) {
+    const uint64_t pattern = kFreshPatterns[allocations_++ % std::size(kFreshPatterns)];
+    for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(sizeof pattern))
+      std::memcpy(p + i, &pattern, static_cast<size_t>(std::min<int64_t>(8, bytes - i)));
+  }
   void MergeFree(int64_t offset, int64_t length) {
     const auto next = free_.find(offset + length);
     if (next != free_.end()) {
@@ -121,6 +127,7 @@ class Arena {
 
   char* base_;
   int64_t top_ = 0, in_use_ = 0;
+  size_t allocations_ = 0;
   std::map<int64_t, int64_t> free_;
   std::map<int64_t, Used> used_;
 };

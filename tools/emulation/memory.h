@@ -14,8 +14,12 @@ class DeviceAccess {
   DeviceAccess(const DeviceAccess&) = delete;
 };
 
-// Returns nullptr if there is none. New memory holds the byte 0xcd, to be recognised where nobody
-// wrote.
+// What new memory holds, from one allocation to the next: numbers that are recognised where nobody
+// wrote, and numbers that a kernel takes for its own, as a GPU's memory holds them that was in use
+// before: 1 (i64) and 1.0 (f32).
+inline constexpr uint64_t kFreshPatterns[] = {0xcdcdcdcdcdcdcdcd, 1, 0x3f8000003f800000};
+
+// Returns nullptr if there is none.
 void* AllocateDevice(int64_t bytes);
 // Throws std::logic_error if something wrote past the end.
 void FreeDevice(void* pointer);
