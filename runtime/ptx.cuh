@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
 
 #include "runtime/numbers/float16.h"
 
@@ -57,26 +58,6 @@ __device__ __forceinline__ float4 LoadGlobalIf(const float* global, bool wanted)
 #endif
 }
 
-// Does so with 8 bytes.
-__device__ __forceinline__ uint2 LoadGlobalIf(const uint16_t* global, bool wanted) {
-#if defined(__CUDACC__)
-  uint2 x;
-  asm volatile(
-      "{\n"
-      "  .reg .pred p;\n"
-      "  setp.ne.u32 p, %3, 0;\n"
-      "  mov.u32 %0, 0;\n"
-      "  mov.u32 %1, 0;\n"
-      "  @p ld.global.v2.u32 {%0, %1}, [%2];\n"
-      "}"
-      : "=r"(x.x), "=r"(x.y)
-      : "l"(__cvta_generic_to_global(global)), "r"(static_cast<unsigned>(wanted)));
-  return x;
-#else
-  return wanted ? *reinterpret_cast<const uint2*>(global) : uint2{0, 0};
-#endif
-}
-
 // Asks for the cache line at `global` to be brought to the second level. Any address is harmless.
 __device__ __forceinline__ void PrefetchL2(const void* global) {
 #if defined(__CUDACC__)
@@ -116,14 +97,25 @@ __device__ __forceinline__ uint16_t NarrowToBFloat16(float value) {
 #endif
 }
 
-// Starts a copy of 16 bytes from global to shared memory that passes by the registers and the first
-// level of cache. Both addresses are multiples of 16.
-__device__ __forceinline__ void CopyAsync16(void* shared, const void* global) {
+// Starts a copy of 8 or 16 bytes from global to shared memory that passes by the registers; where
+// `wanted` is false, of zeros, and any address is harmless. Addresses are multiples of kBytes.
+template <int kBytes>
+__device__ __forceinline__ void CopyAsyncIf(void* shared, const void* global, bool wanted) {
+  static_assert(kBytes == 8 || kBytes == 16);
 #if defined(__CUDACC__)
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared)),
+                 bytes = wanted ? kBytes : 0;
+  if constexpr (kBytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(bytes)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(global), "r"(bytes)
+                 : "memory");
 #else
-  *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
+  if (wanted)
+    std::memcpy(shared, global, kBytes);
+  else
+    std::memset(shared, 0, kBytes);
 #endif
 }
 // Closes a group of the copies started by this thread.

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_
 #define TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_
 // A run of occurrences and its row, as one lane of a warp finds them: its table, its number, its
-// first gradient and its per-row states. Other lanes then ask this one. For
+// first gradient and its per-row states. Other lanes read them in shared memory. For
 // update_register_rows.cuh.
 //
 // A lane asks for a run's bounds a round before it asks for the rest, and for the rest a round
@@ -52,7 +52,7 @@ __device__ __forceinline__ FoundGradient FindGradient(const Args& a, const CudaT
 }
 
 // A run as it is asked for: its bounds a round before the rest.
-struct RunBounds {
+struct alignas(8) RunBounds {
   uint32_t begin, end;  // both 0: no run
 };
 struct RunHead {
@@ -64,11 +64,47 @@ struct RunHead {
 // A run's row, of which `table` is -1 if there is none.
 template <typename Step>
 struct FoundRow {
+  static constexpr int kStates = Step::kRowStates > 0 ? Step::kRowStates : 1;
   RunBounds run;
   int table;
   int64_t row, first;      // its number, and that of its first element
   FoundGradient gradient;  // of the first occurrence
-  float states[Step::kRowStates > 0 ? Step::kRowStates : 1];
+  float states[kStates];
+};
+
+// The rows that the lanes of a warp have found, in shared memory. Lanes that read those of other
+// groups, or each its own, meet in no bank: 8-byte members of lanes 16 on lie 8 bytes further.
+template <typename Step>
+class FoundRows {
+ public:
+  __device__ __forceinline__ void Put(int lane, const FoundRow<Step>& found) {
+    gradient_[Wide(lane)] = found.gradient.at;
+    first_[Wide(lane)] = found.first;
+    row_[Wide(lane)] = found.row;
+    run_[Wide(lane)] = found.run;
+    table_[lane] = found.table;
+    coefficient_[lane] = found.gradient.coefficient;
+#pragma unroll
+    for (int s = 0; s < Step::kRowStates; ++s) states_[s][lane] = found.states[s];
+  }
+  __device__ __forceinline__ const float* gradient(int lane) const { return gradient_[Wide(lane)]; }
+  __device__ __forceinline__ int64_t first(int lane) const { return first_[Wide(lane)]; }
+  __device__ __forceinline__ int64_t row(int lane) const { return row_[Wide(lane)]; }
+  __device__ __forceinline__ RunBounds run(int lane) const { return run_[Wide(lane)]; }
+  __device__ __forceinline__ int table(int lane) const { return table_[lane]; }
+  __device__ __forceinline__ float coefficient(int lane) const { return coefficient_[lane]; }
+  __device__ __forceinline__ float state(int s, int lane) const { return states_[s][lane]; }
+
+ private:
+  static constexpr int kWide = kWarp + 1;
+  static __device__ __forceinline__ int Wide(int lane) { return lane + lane / 16; }
+
+  const float* gradient_[kWide];
+  int64_t first_[kWide], row_[kWide];
+  RunBounds run_[kWide];
+  int table_[kWarp];
+  float coefficient_[kWarp];
+  float states_[FoundRow<Step>::kStates][kWarp];
 };
 
 // Runs as single lanes ask for them; `end` stands for none.

@@ -4,10 +4,11 @@
 // columns a lane: most tables there are. For update_rows.cuh, which updates all others.
 //
 // A warp takes up to 32 runs at a time, of which each lane finds one (found_rows.cuh). Then each
-// group of lanes goes through the runs of its own lanes, kRowsAtOnce at a time: weights, states and
-// gradients of all of them are on their way together, and what a rule does once a row (BeginRow) is
-// done for all of them at once, by the lanes that found them. Sums over a row are in lane order
-// (runtime/numbers/lanes.h), so all bits are those of update_rows.cuh and of the CPU.
+// group of lanes goes through the runs of its own lanes, kRowsAtOnce at a time: while it works on
+// these, weights, states and first gradients of the next ones are copied to shared memory. What a
+// rule does once a row (BeginRow) is done for all of them at once, by the lanes that found them.
+// Sums over a row are in lane order (runtime/numbers/lanes.h), so all bits are those of
+// update_rows.cuh and of the CPU.
 #include <algorithm>
 #include <type_traits>
 #include <vector>
@@ -22,13 +23,23 @@
 namespace tessera::internal {
 
 constexpr int kLeastLogLanes = 2;  // 2^2 lanes
-constexpr int kLineBytes = 128;    // of the second level of cache
 
-// Blocks that a multiprocessor is to hold, and rows that a group works on at once.
-constexpr int kRegisterBlocksHeld = 2;
+// Blocks that a multiprocessor is to hold, small ones, so that most of its shared memory is used
+// whatever its size; and rows that a group works on at once.
+constexpr int kRegisterThreads = 128, kRegisterBlocksHeld = 4;
 template <typename Step>
 constexpr int kRowsAtOnce = Step::kElementStates == 0 ? 4 : 2;
-
+// Shared memory of a warp: the rows of the round that is worked on and of the one after; and for
+// each row that is worked on or comes next its gradient, weights and states, a vector a lane.
+template <typename Step>
+struct WarpRows {
+  static constexpr int kStreams = 2 + Step::kElementStates;
+  using Stage = float[kRowsAtOnce<Step>][kStreams][kWarp][kVectorColumns];
+  alignas(16) Stage stages[2];
+  FoundRows<Step> found[2];
+};
+template <typename Step>
+constexpr size_t kRegisterRowsShared = kRegisterThreads / kWarp * sizeof(WarpRows<Step>);
 // Whether the executor can do what the rule asks for.
 template <typename Step>
 constexpr bool FitsRegisters() {
@@ -113,19 +124,51 @@ __device__ __forceinline__ Vector<kVectorColumns> SumOfRun(const Args& a, int ta
 
 // ---- rows
 
-// Rows first_run … first_run + kRows - 1 of those that the lanes of each group have found.
-// Row: how a weight is stored, float or 16 bits.
+// Updates the rows that the lanes of a warp find, in rounds: rows first_run … first_run + kRows - 1
+// of each group's lanes are asked for, then, in the same order, updated. Row: how a weight is
+// stored, float or 16 bits.
 template <typename Step, typename Row, typename Args>
 class RegisterRows {
  public:
   static constexpr int kRows = kRowsAtOnce<Step>;
 
-  __device__ __forceinline__ RegisterRows(const Args& a, const Lanes& lanes, float* shared)
+  __device__ __forceinline__ RegisterRows(const Args& a, const Lanes& lanes, WarpRows<Step>& shared)
       : a_(a), lanes_(lanes), shared_(shared) {}
 
-  __device__ __forceinline__ void Update(FoundRow<Step>& found, int first_run) {
-    Ask(found, first_run);
-    Prefetch(found, first_run + kRows);
+  // Takes the lane's own row of the next round, which Ask then speaks of.
+  __device__ __forceinline__ void BeginRound(const FoundRow<Step>& found) {
+    round_ ^= 1;
+    shared_.found[round_].Put(Self(), found);
+    __syncwarp();
+  }
+
+  // Lanes without columns get zeros.
+  __device__ __forceinline__ void Ask(int first_run) {
+    const FoundRows<Step>& found = shared_.found[round_];
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      const int lane = LaneOf(first_run + u), table = found.table(lane);
+      const float* gradient = found.gradient(lane);
+      const int64_t at = found.first(lane) + Column();
+      const CudaTable& of = a_.tables[table < 0 ? 0 : table];
+      const bool wanted = table >= 0 && Column() < of.dim;
+      CopyAsyncIf<16>(Staged(u, 0), gradient + Column(), wanted);
+      if constexpr (!IgnoresWeights<Step>())
+        CopyAsyncIf<kVectorColumns * sizeof(Row)>(Staged(u, 1),
+                                                  static_cast<const Row*>(of.weights) + at, wanted);
+#pragma unroll
+      for (int s = 0; s < Step::kElementStates; ++s)
+        CopyAsyncIf<16>(Staged(u, 2 + s), static_cast<const float*>(of.element_states[s]) + at,
+                        wanted);
+    }
+    CommitCopies();
+    stage_ ^= 1;
+  }
+
+  // Updates the rows that were asked for before the last ones. `found` are those of their round.
+  __device__ __forceinline__ void Update(int round, int first_run) {
+    const FoundRows<Step>& found = shared_.found[round];
+    Take(found, first_run);
     FinishGradients(found, first_run);
     float sums[kMaxStatistics] = {};
     if constexpr (Step::kStatistics > 0) TakeStatistics(first_run, sums);
@@ -133,14 +176,18 @@ class RegisterRows {
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
       const int lane = LaneOf(first_run + u);
-      Finish(FromLane(begun, lane), FromLane(found.row, lane), u);
+      Finish(FromLane(begun, lane), found, lane, u);
     }
   }
+  __device__ __forceinline__ int round() const { return round_; }
 
  private:
-  __device__ __forceinline__ int LaneOf(int run) const {
-    return static_cast<int>(threadIdx.x & (kWarp - 1)) - lanes_.lane + run;
+  using Stored = std::conditional_t<std::is_same_v<Row, float>, float4, uint2>;
+
+  static __device__ __forceinline__ int Self() {
+    return static_cast<int>(threadIdx.x & (kWarp - 1));
   }
+  __device__ __forceinline__ int LaneOf(int run) const { return Self() - lanes_.lane + run; }
   __device__ __forceinline__ const CudaTable& TableOf(int u) const { return a_.tables[table_[u]]; }
   __device__ __forceinline__ bool HasColumns(int u) const { return (has_columns_ >> u & 1) != 0; }
   __device__ __forceinline__ int Column() const { return lanes_.lane * kVectorColumns; }
@@ -151,66 +198,42 @@ class RegisterRows {
       return WidenAny<kVectorColumns>({{weight_[u].x, weight_[u].y, 0, 0}}, TableOf(u).row_type);
   }
 
-  // Everything that the rows need is asked for, and nothing looked at. Lanes without columns have
-  // zeros.
-  __device__ __forceinline__ void Ask(const FoundRow<Step>& found, int first_run) {
+  // Where the lane's vector of a row lies: of its gradient (stream 0), weights (1) or state s
+  // (2 + s).
+  __device__ __forceinline__ float* Staged(int u, int stream) const {
+    return shared_.stages[stage_][u][stream][Self()];
+  }
+  __device__ __forceinline__ void Take(const FoundRows<Step>& found, int first_run) {
+    WaitForCopies<1>();
     has_columns_ = 0;
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
-      const int lane = LaneOf(first_run + u), table = FromLane(found.table, lane);
-      const float* gradient = FromLane(found.gradient.at, lane);
-      const int64_t at = FromLane(found.first, lane) + Column();
+      const int table = found.table(LaneOf(first_run + u));
       table_[u] = table < 0 ? 0 : table;
       const bool has_columns = table >= 0 && Column() < TableOf(u).dim;
       has_columns_ |= static_cast<unsigned>(has_columns) << u;
-      grad_[u] = LoadIf(gradient + Column(), has_columns);
+      grad_[u] = LoadVector<kVectorColumns>(Staged(u, 0));
+      weight_[u] = {};
       if constexpr (!IgnoresWeights<Step>())
-        weight_[u] = LoadGlobalIf(static_cast<const Row*>(TableOf(u).weights) + at, has_columns);
-      else
-        weight_[u] = {};
+        weight_[u] = *reinterpret_cast<const Stored*>(Staged(u, 1));
 #pragma unroll
       for (int s = 0; s < Step::kElementStates; ++s)
-        state_[u][s] =
-            LoadIf(static_cast<const float*>(TableOf(u).element_states[s]) + at, has_columns);
-    }
-  }
-
-  // Asks for the next rows' gradients, weights and states to be brought to the second level of
-  // cache, a line of 128 bytes a lane, so that memory is busy while these rows are worked on.
-  __device__ __forceinline__ void Prefetch(const FoundRow<Step>& found, int first_run) const {
-    if (first_run >= a_.runs_of_group) return;
-    constexpr int kStreams = 2 + Step::kElementStates, kLineFloats = kLineBytes / 4;
-    const int lines = std::max(1, lanes_.count() * kVectorColumns / kLineFloats),
-              wanted = kRows * kStreams * lines;
-    for (int begin = 0; begin < wanted; begin += lanes_.count()) {
-      const int i = begin + lanes_.lane, stream = i / lines % kStreams,
-                lane = LaneOf(std::min(first_run + i / (lines * kStreams), lanes_.count() - 1)),
-                table = FromLane(found.table, lane);
-      const float* gradient = FromLane(found.gradient.at, lane);
-      const int64_t first = FromLane(found.first, lane) + i % lines * kLineFloats;
-      if (table < 0 || i >= wanted) continue;
-      const CudaTable& of = a_.tables[table];
-      if (stream == 0)
-        PrefetchL2(gradient + i % lines * kLineFloats);
-      else if (stream == 1)
-        PrefetchL2(static_cast<const Row*>(of.weights) + first);
-      else
-        PrefetchL2(static_cast<const float*>(of.element_states[stream - 2]) + first);
+        state_[u][s] = LoadVector<kVectorColumns>(Staged(u, 2 + s));
     }
   }
 
   // The summed gradients, scaled.
-  __device__ __forceinline__ void FinishGradients(const FoundRow<Step>& found, int first_run) {
+  __device__ __forceinline__ void FinishGradients(const FoundRows<Step>& found, int first_run) {
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
-      float coefficient = 1.0f;
-      if (a_.has_coefficients)
-        coefficient = FromLane(found.gradient.coefficient, LaneOf(first_run + u));
+      const float coefficient =
+          a_.has_coefficients ? found.coefficient(LaneOf(first_run + u)) : 1.0f;
 #pragma unroll
       for (int k = 0; k < kVectorColumns; ++k) grad_[u].v[k] = 0.0f + coefficient * grad_[u].v[k];
     }
     const int own = lanes_.lane - first_run;
-    if (__any_sync(~0u, own >= 0 && own < kRows && found.run.end - found.run.begin > 1))
+    const RunBounds run = found.run(Self());
+    if (__any_sync(~0u, own >= 0 && own < kRows && run.end - run.begin > 1))
       SumRuns(found, first_run);
     if (!a_.has_scales) return;
 #pragma unroll
@@ -221,11 +244,11 @@ class RegisterRows {
     }
   }
   // The sums of those runs that have several occurrences.
-  __device__ __forceinline__ void SumRuns(const FoundRow<Step>& found, int first_run) {
+  __device__ __forceinline__ void SumRuns(const FoundRows<Step>& found, int first_run) {
 #pragma unroll 1
     for (int u = 0; u < kRows; ++u) {
-      const int lane = LaneOf(first_run + u), table = FromLane(found.table, lane);
-      RunBounds run = FromLane(found.run, lane);
+      const int lane = LaneOf(first_run + u), table = found.table(lane);
+      RunBounds run = found.run(lane);
       const bool is_sum = run.end - run.begin > 1;
       if (!is_sum) run = {0, 0};
       if (!__any_sync(~0u, is_sum)) continue;
@@ -253,10 +276,11 @@ class RegisterRows {
       }
     }
     const int own = lanes_.lane - first_run;
+    float* scratch = &shared_.stages[stage_][0][0][0][0];  // what was asked for has been taken
 #pragma unroll
     for (int k = 0; k < Step::kStatistics; ++k) {
       if (lanes_.count() == kWarp) {
-        sums[k] = SumOfWarp(terms[k], own, shared_ + k * kRows * kWarp * kVectorColumns);
+        sums[k] = SumOfWarp(terms[k], own, scratch + k * kRows * kWarp * kVectorColumns);
         continue;
       }
 #pragma unroll
@@ -268,22 +292,25 @@ class RegisterRows {
   }
 
   // Does what is done once a row, by the lane that has found it.
-  __device__ __forceinline__ typename Step::Row Begin(FoundRow<Step>& found, int first_run,
+  __device__ __forceinline__ typename Step::Row Begin(const FoundRows<Step>& found, int first_run,
                                                       const float* sums) const {
     typename Step::Row begun = {};
-    const int own = lanes_.lane - first_run;
-    if (own < 0 || own >= kRows || found.table < 0) return begun;
-    const CudaTable& table = a_.tables[found.table];
-    begun = a_.steps[found.table].BeginRow(sums, table.dim, found.states);
+    const int own = lanes_.lane - first_run, number = found.table(Self());
+    if (own < 0 || own >= kRows || number < 0) return begun;
+    const CudaTable& table = a_.tables[number];
+    float states[FoundRow<Step>::kStates] = {};
+#pragma unroll
+    for (int s = 0; s < Step::kRowStates; ++s) states[s] = found.state(s, Self());
+    begun = a_.steps[number].BeginRow(sums, table.dim, states);
 #pragma unroll
     for (int s = 0; s < Step::kRowStates; ++s)
       if (table.row_states[s] != nullptr)
-        static_cast<float*>(table.row_states[s])[found.row] = found.states[s];
+        static_cast<float*>(table.row_states[s])[found.row(Self())] = states[s];
     return begun;
   }
 
-  __device__ __forceinline__ void Finish(const typename Step::Row& begun, int64_t row,
-                                         int u) const {
+  __device__ __forceinline__ void Finish(const typename Step::Row& begun,
+                                         const FoundRows<Step>& found, int lane, int u) const {
     const Step step = a_.steps[table_[u]];
     Vector<kVectorColumns> value = WeightsOf(u), state[kMaxElementStates];
 #pragma unroll
@@ -298,32 +325,35 @@ class RegisterRows {
       for (int s = 0; s < Step::kElementStates; ++s) state[s].v[k] = element[s];
     }
     if (!HasColumns(u)) return;
-    const CudaRow<Args> at = {a_, TableOf(u), row};
+    const int64_t at = found.first(lane) + Column();
     if constexpr (std::is_same_v<Row, float>)
-      StoreVector(static_cast<float*>(at.table.weights) + at.At(Column()), value);
+      StoreVector(static_cast<float*>(TableOf(u).weights) + at, value);
     else
-      at.Store(Column(), value);
+      CudaRow<Args>{a_, TableOf(u), found.row(lane)}.Store(Column(), value);
 #pragma unroll
     for (int s = 0; s < Step::kElementStates; ++s)
-      StoreVector(static_cast<float*>(at.table.element_states[s]) + at.At(Column()), state[s]);
+      StoreVector(static_cast<float*>(TableOf(u).element_states[s]) + at, state[s]);
   }
 
   const Args& a_;
   const Lanes& lanes_;
-  float* shared_;
+  WarpRows<Step>& shared_;
+  // The round that was begun last; and the stage that is asked for next, which is the one to be
+  // taken before.
+  int round_ = 1, stage_ = 0;
   int table_[kRows];  // 0 where there is no row
   unsigned has_columns_ = 0;
   Vector<kVectorColumns> grad_[kRows], state_[kRows][kMaxElementStates];
-  std::conditional_t<std::is_same_v<Row, float>, float4, uint2> weight_[kRows];  // as stored
+  Stored weight_[kRows];
 };
 
 // a.runs_of_group runs of each group of lanes in a round.
 template <typename Step, typename Row, typename Args>
-__device__ __forceinline__ void UpdateRegisterRows(const Args& a, float* shared) {
+__device__ __forceinline__ void UpdateRegisterRows(const Args& a, WarpRows<Step>& shared) {
   const Lanes lanes(a.log_lanes);
   const RunsOfGroup<Args> runs(a, *a.runs.num_runs);
   const uint32_t runs_of_warp = static_cast<uint32_t>((kWarp >> a.log_lanes) * a.runs_of_group),
-                 warps = kUpdateThreads / kWarp, stride = gridDim.x * warps * runs_of_warp,
+                 warps = kRegisterThreads / kWarp, stride = gridDim.x * warps * runs_of_warp,
                  group = (threadIdx.x & (kWarp - 1)) >> a.log_lanes;
   // The lane's own run of a round that begins with `first`; none for lanes that have none.
   const bool finds = lanes.lane < a.runs_of_group;
@@ -335,13 +365,28 @@ __device__ __forceinline__ void UpdateRegisterRows(const Args& a, float* shared)
   RunHead head = runs.AskForHead(runs.AskForBounds(own(first)), own(first));
   RunBounds next = runs.AskForBounds(own(runs.After(first, stride)));
   RegisterRows<Step, Row, Args> rows(a, lanes, shared);
-  while (first < runs.end()) {
-    FoundRow<Step> found = runs.template Find<Step>(head, own(first));
+  const auto begin_round = [&] {
+    rows.BeginRound(runs.template Find<Step>(head, own(first)));
     first = runs.After(first, stride);
     head = runs.AskForHead(next, own(first));
     next = runs.AskForBounds(own(runs.After(first, stride)));
+  };
+  bool is_round = first < runs.end();
+  begin_round();
+  rows.Ask(0);
+  while (is_round) {
+    const int round = rows.round();
 #pragma unroll 1
-    for (int run = 0; run < a.runs_of_group; run += kRowsAtOnce<Step>) rows.Update(found, run);
+    for (int run = 0; run < a.runs_of_group; run += kRowsAtOnce<Step>) {
+      int next_run = run + kRowsAtOnce<Step>;
+      if (next_run >= a.runs_of_group) {
+        next_run = 0;
+        is_round = first < runs.end();
+        begin_round();
+      }
+      rows.Ask(next_run);
+      rows.Update(round, run);
+    }
   }
 }
 

@@ -263,11 +263,9 @@ __global__ void __launch_bounds__(kUpdateThreads, kBlocksHeld)
 }
 
 template <typename Step, typename Row, int kTables, int kFeatures>
-__global__ void __launch_bounds__(kUpdateThreads, kRegisterBlocksHeld)
+__global__ void __launch_bounds__(kRegisterThreads, kRegisterBlocksHeld)
     UpdateRegisterRowsKernel(const __grid_constant__ RowsArgs<Step, kTables, kFeatures> a) {
-  constexpr int kFloats = Step::kStatistics * kRowsAtOnce<Step> * kWarp * kVectorColumns;
-  alignas(16) __shared__ float shared[kUpdateThreads / kWarp][kFloats > 0 ? kFloats : 1];
-  UpdateRegisterRows<Step, Row>(a, shared[threadIdx.x / kWarp]);
+  UpdateRegisterRows<Step, Row>(a, DynamicShared<WarpRows<Step>>()[threadIdx.x / kWarp]);
 }
 
 // ---- the host's side
@@ -300,11 +298,12 @@ void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step
         args.runs_of_group = RunsOfRound(ctx, group, rows.runs->bound);
         const int64_t runs_of_warp = (kWarp >> group.log_lanes) * args.runs_of_group;
         const dim3 blocks =
-            BlocksForGroups(ctx, rows.runs->bound, runs_of_warp * (kUpdateThreads / kWarp));
+            BlocksForGroups(ctx, rows.runs->bound, runs_of_warp * (kRegisterThreads / kWarp));
         const auto kernel = group.tables[0].row_type == DType::kF32
                                 ? UpdateRegisterRowsKernel<Step, float, kTables, kFeatures>
                                 : UpdateRegisterRowsKernel<Step, uint16_t, kTables, kFeatures>;
-        return LaunchRows(ctx, rows, steps_at, kernel, blocks, dim3(kUpdateThreads), 0, args);
+        return LaunchRows(ctx, rows, steps_at, kernel, blocks, dim3(kRegisterThreads),
+                          kRegisterRowsShared<Step>, args);
       }
     // Fewer rows at a time where dims are so large that shared memory runs out.
     int threads = kUpdateThreads;

@@ -88,7 +88,7 @@ __device__ void Stage(const Args& a, const Plan& plan, const Place& place, int64
     const float* from = row == 0 ? dense : sparse + (row - 1) * a.dim;
     float* to = place.shared + row * plan.stride + column;
     if (row < count && plan.vectors && begin + column < a.dim)
-      CopyAsync16(to, from + begin + column);
+      CopyAsyncIf<16>(to, from + begin + column, true);
     else
       *reinterpret_cast<float4*>(to) =
           row < count ? LoadFour(from, begin + column, a.dim, false) : float4{0, 0, 0, 0};

@@ -88,6 +88,7 @@ TEST_P(AttendedNetTest, IsTheFormula) {
   Context other({.device = device(), .seed = 4});
   const auto inner =
       MakeRankingNet(other, behind, {{"hist", kDim}, {"user", kDim}, {"item", kDim}});
+  other.Sync();  // its initial values are not to come after those of `ctx`
   for (const NamedParameter& p : inner->Parameters())
     p.variable.value().CopyFrom(ctx, Tensor::From(ctx, p.variable.shape(), parameters.at(p.name)));
   const std::vector<float> expected =

@@ -14,9 +14,9 @@ class DeviceAccess {
   DeviceAccess(const DeviceAccess&) = delete;
 };
 
-// What new memory holds, from one allocation to the next: numbers that are recognised where nobody
-// wrote, and numbers that a kernel takes for its own, as a GPU's memory holds them that was in use
-// before: 1 (i64) and 1.0 (f32).
+// New memory holds one of these, in turn: numbers that are recognised where nobody wrote, and
+// numbers that a kernel takes for its own, as a GPU's memory holds them that was in use before: 1
+// (i64) and 1.0 (f32).
 inline constexpr uint64_t kFreshPatterns[] = {0xcdcdcdcdcdcdcdcd, 1, 0x3f8000003f800000};
 
 // Returns nullptr if there is none.
