@@ -291,6 +291,18 @@ void AddServeCommand(Command app) {
       .OneAtATime()
       .Value("[NAME=]VERSIONS");
   command
+      .Add("--canary", f->served.canaries,
+           "Let this version, one of --versions, answer so many percent of the requests that name "
+           "none; the newest of the others answers the rest")
+      .OneAtATime()
+      .Value("[NAME=]VERSION:PERCENT");
+  command
+      .Add("--shadow", f->served.shadows,
+           "Let this version, one of --versions, score so many percent of the requests that name "
+           "none, too: nobody gets its scores, but /metrics tells how they differ from the answers")
+      .OneAtATime()
+      .Value("[NAME=]VERSION:PERCENT");
+  command
       .Add("--watch", f->watch_ms,
            "Look for deltas and for versions that came or went every MS milliseconds (default "
            "1000; 0: never)")

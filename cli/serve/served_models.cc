@@ -77,11 +77,41 @@ std::map<std::string, serve::VersionPolicy> ReadPolicies(
   return policies;
 }
 
+// The models' policies with the shares that a flag gives.
+void ReadShares(const std::string& flag, const std::vector<std::string>& texts,
+                serve::TrafficShare serve::VersionPolicy::*share,
+                const std::vector<NamedDirectory>& models,
+                std::map<std::string, serve::VersionPolicy>& policies) {
+  for (const std::string& text : texts) {
+    const auto [name, of_version] = Parted(text);
+    bool known = false;
+    for (const NamedDirectory& model : models) {
+      if (!name.empty() && name != model.name) continue;
+      known = true;
+      serve::TrafficShare& own = policies[model.name].*share;
+      if (own.version != 0)
+        throw Error(Format("{} {}: that of model {} was said before", flag, text, model.name));
+      own = serve::ParseTrafficShare(of_version);
+    }
+    if (!known) throw Error(Format("{} {}: there is no model {}", flag, text, name));
+  }
+}
+
 void CheckServed(const std::string& path) {
   const SavedForm form = DetectForm(path);
   if (form == SavedForm::kModelDirectory) return;
   throw Error(Format("{}: it is {}: make a model of it first: tessera quantize {} -o model", path,
                      Described(form), path));
+}
+
+// " (5 answers 10 %, 6 scores 100 %)", or nothing.
+std::string DescribeShares(const serve::VersionPolicy& policy) {
+  std::string text;
+  for (const auto& [share, does] : {std::pair(policy.canary, "answers"), {policy.shadow, "scores"}})
+    if (share.version != 0)
+      text +=
+          Format("{}{} {} {} %", text.empty() ? " (" : ", ", share.version, does, share.percent);
+  return text + (text.empty() ? "" : ")");
 }
 
 std::string Describe(const ModelVersions& model) {
@@ -93,8 +123,8 @@ std::string Describe(const ModelVersions& model) {
     tables = served->spec().tables.size();
     for (const serve::TableSpec& table : served->spec().tables) bytes += table.nbytes();
   }
-  return Format("{}, version{} {}, {} tables, {}", model.name(), versions.size() > 1 ? "s" : "",
-                VersionsText(model), tables, Bytes(bytes));
+  return Format("{}, version{} {}{}, {} tables, {}", model.name(), versions.size() > 1 ? "s" : "",
+                VersionsText(model), DescribeShares(model.policy()), tables, Bytes(bytes));
 }
 
 // "version 3", with the model's name where there are several.
@@ -110,6 +140,9 @@ ServedModels::ServedModels(const ModelFlags& flags, const serve::PredictorOption
   const std::vector<NamedDirectory> models = ReadModels(flags);
   for (const NamedDirectory& model : models) CheckServed(model.directory);
   auto policies = ReadPolicies(flags, models);
+  ReadShares("--canary", flags.canaries, &serve::VersionPolicy::canary, models, policies);
+  ReadShares("--shadow", flags.shadows, &serve::VersionPolicy::shadow, models, policies);
+  for (const auto& [name, policy] : policies) CheckShares(policy);
   for (const auto& [name, directory] : models)
     models_.push_back(std::make_unique<ModelVersions>(name, directory, policies[name], options));
 }

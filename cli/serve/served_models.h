@@ -11,9 +11,10 @@ namespace tessera::cli {
 
 // Flags that say what is served.
 struct ModelFlags {
-  std::vector<std::string> models;    // "DIR", or "NAME=DIR"
-  std::string name;                   // of one DIR; "": model
-  std::vector<std::string> versions;  // "POLICY", or "NAME=POLICY"
+  std::vector<std::string> models;             // "DIR", or "NAME=DIR"
+  std::string name;                            // of one DIR; "": model
+  std::vector<std::string> versions;           // "POLICY", or "NAME=POLICY"
+  std::vector<std::string> canaries, shadows;  // "VERSION:PERCENT", or "NAME=VERSION:PERCENT"
 };
 
 class ServedModels {

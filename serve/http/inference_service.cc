@@ -13,6 +13,7 @@
 #include "serve/http/repository_protocol.h"
 #include "serve/http/request_path.h"
 #include "serve/http/server_metrics.h"
+#include "serve/http/shadow_traffic.h"
 
 namespace tessera::serve {
 namespace {
@@ -62,6 +63,7 @@ class InferenceService::Impl {
   Impl(const std::vector<ModelVersions*>& models, InferenceServiceOptions options)
       : options_(std::move(options)),
         queue_(std::make_unique<RequestQueue>(options_.queue)),
+        shadows_(*queue_, metrics_, options_.queue.max_queued),
         large_(static_cast<size_t>(options_.large_workers)),
         loads_(1) {
     for (ModelVersions* model : models) {
@@ -93,11 +95,12 @@ class InferenceService::Impl {
   struct Call {
     Route route;
     HttpReply reply;
-    const ModelVersions* model = nullptr;  // once it is known
+    ModelVersions* model = nullptr;  // once it is known
     StageClock clock = {};
     InferenceFacts facts = {};
     bool safetensors = false;
     std::string id = {};
+    std::shared_ptr<ShadowScores> shadow = {};  // null: no shadow scores it
   };
 
   static HttpResponse Json(std::string json) {
@@ -165,6 +168,7 @@ class InferenceService::Impl {
       state.models.push_back({.name = name,
                               .current = model->current()->model(),
                               .versions = {},
+                              .shadow = model->policy().shadow.version,
                               .deltas = model->delta_counts(),
                               .loads = model->load_counts()});
       for (const ServedVersion& version : model->versions())
@@ -227,8 +231,10 @@ class InferenceService::Impl {
     try {
       call->model = &Model(call->route.model);
       call->facts.model = call->model->name();
-      const std::shared_ptr<Predictor> predictor = Chosen(*call->model, call->route);
+      const std::shared_ptr<Predictor> predictor =
+          call->route.version ? Chosen(*call->model, call->route) : call->model->NextToAnswer();
       InferRequest infer = Read(*call, request, *predictor);
+      SubmitShadow(*call, request);
       call->id = std::move(infer.id);
       call->clock.End(call->facts);
       std::string().swap(request.body);
@@ -251,6 +257,15 @@ class InferenceService::Impl {
     const IdRanges& ranges = served->id_ranges();
     metrics_.CountStrayIds(call.model->name(), ranges, ranges.Find(infer.predict.features));
     return infer;
+  }
+
+  void SubmitShadow(Call& call, const HttpRequest& request) {
+    if (call.route.version) return;
+    const std::shared_ptr<Predictor> shadow = call.model->NextShadow();
+    if (shadow == nullptr) return;
+    call.shadow = shadows_.Submit(call.model->name(), shadow, [&] {
+      return Parse(call, request, *shadow->model(), /*strict=*/false).predict;
+    });
   }
 
   static InferRequest Parse(Call& call, const HttpRequest& request, const ServedModel& served,
@@ -292,6 +307,7 @@ class InferenceService::Impl {
     call.facts.version = scored.model_version;
     call.facts.began_batch = scored.began_batch;
     CheckFinite(call, scored);
+    if (call.shadow != nullptr) shadows_.AddAnswer(call.model->name(), *call.shadow, scored.scores);
     HttpResponse response{.status = 200,
                           .content_type = call.safetensors ? kSafetensorsType : kJsonType,
                           .body = call.safetensors
@@ -358,6 +374,7 @@ class InferenceService::Impl {
   ServerMetrics metrics_;
   boost::asio::thread_pool late_{1};  // writes large answers
   std::unique_ptr<RequestQueue> queue_;
+  ShadowTraffic shadows_;
   boost::asio::thread_pool large_, loads_;  // read large bodies; take models
 };
 

@@ -151,6 +151,11 @@ void ServerMetrics::Count(const InferenceFacts& facts) {
       [](const auto& a, const auto& b) { return a.second.last_ms < b.second.last_ms; }));
 }
 
+void ServerMetrics::CountShadow(const std::string& model, const ShadowCounts& counts) {
+  const std::lock_guard lock(mutex_);
+  models_[model].shadow.Add(counts);
+}
+
 void ServerMetrics::CountStrayIds(const std::string& model, const IdRanges& ranges,
                                   const StrayIds& strays) {
   if (!strays.first) return;
@@ -220,12 +225,42 @@ void ServerMetrics::AddStrayIds(const std::vector<ModelState>& models, MetricsTe
   }
 }
 
+void ServerMetrics::AddShadows(const std::vector<ModelState>& models, MetricsText& text) const {
+  // add(labels, counts) for each model that has a shadow.
+  const auto each = [&](const char* name, const char* help, auto add) {
+    text.Begin(name, "counter", help);
+    for (const ModelState& state : models)
+      if (state.shadow != 0)
+        add(MetricLabels{{kModel, state.name}, {"version", std::to_string(state.shadow)}},
+            models_.at(state.name).shadow);
+  };
+  each("tessera_shadow_requests_total", "Requests that the shadow scored, or did not.",
+       [&](MetricLabels labels, const ShadowCounts& counts) {
+         labels.emplace_back("result", "");
+         for (const auto& [result, count] : {std::pair("ok", counts.scored),
+                                             {"error", counts.failed},
+                                             {"dropped", counts.dropped}}) {
+           labels.back().second = result;
+           text.Sample(labels, count);
+         }
+       });
+  each("tessera_shadow_scores_total", "Scores of the shadow that were compared with answers.",
+       [&](const MetricLabels& labels, const ShadowCounts& counts) {
+         text.Sample(labels, counts.compared);
+       });
+  each("tessera_shadow_difference_total", "The sum of their absolute differences.",
+       [&](const MetricLabels& labels, const ShadowCounts& counts) {
+         text.Sample(labels, counts.difference);
+       });
+}
+
 std::string ServerMetrics::Text(const ServerState& server) const {
   MetricsText text;
   {
     const std::lock_guard lock(mutex_);
     AddInferences(text);
     AddStrayIds(server.models, text);
+    AddShadows(server.models, text);
   }
   AddTableIds(server.models, text);
   AddRowItems(server.models, text);

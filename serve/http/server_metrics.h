@@ -16,6 +16,12 @@
 //   tessera_row_items_total{feature="f",result="known"|"unknown"}   items of raw rows that have an
 //                                                 id of their own, or none (unknown_items.h)
 //   tessera_out_of_range_ids_total{feature="f"}   ids of tensors that are out of range
+//   tessera_shadow_requests_total{version="5",result="ok"|"error"|"dropped"}   requests that the
+//                                                 shadow scored, could not score, or was not given
+//                                                 while many waited
+//   tessera_shadow_scores_total{version="5"}, tessera_shadow_difference_total{version="5"}   its
+//                                                 scores that were compared with answers, and the
+//                                                 sum of their absolute differences
 //   tessera_queued_requests                       that wait for their batch
 //   tessera_model_reloads_total{result="ok"|"error"}, tessera_model_version,
 //   tessera_model_newest_version_seen
@@ -45,6 +51,7 @@ struct ModelState {
   std::string name;
   std::shared_ptr<const ServedModel> current;  // answers where no version is named
   std::vector<std::shared_ptr<const ServedModel>> versions;
+  int64_t shadow = 0;  // the version; 0: none
   DeltaCounts deltas;
   LoadCounts loads;
 };
@@ -59,8 +66,9 @@ class ServerMetrics {
  public:
   // Shows the counts of a model from its first moment on, as zeros.
   void AddModel(const std::string& name);
-  void Count(const InferenceFacts& facts);
   // model: "" for one that is not there.
+  void Count(const InferenceFacts& facts);
+  void CountShadow(const std::string& model, const ShadowCounts& counts);
 
   // Adds the counts of a request.
   void CountStrayIds(const std::string& model, const IdRanges& ranges, const StrayIds& strays);
@@ -74,14 +82,16 @@ class ServerMetrics {
     // The versions that answered last, at most kMostVersions: deltas make new ones all the time.
     std::map<int64_t, VersionCounts> versions;
     std::map<std::string, int64_t> stray_ids;  // of features that had some
+    ShadowCounts shadow;
   };
   static constexpr size_t kMostVersions = 16;
 
-  // fn(labels, counts) for each version. REQUIRES: mutex_ is held, as by the two below.
+  // fn(labels, counts) for each version. REQUIRES: mutex_ is held, as by those below.
   template <typename Fn>
   void ForEachVersion(Fn fn) const;
   void AddInferences(MetricsText& text) const;
   void AddStrayIds(const std::vector<ModelState>& models, MetricsText& text) const;
+  void AddShadows(const std::vector<ModelState>& models, MetricsText& text) const;
 
   mutable std::mutex mutex_;  // of what follows
   std::map<std::string, ModelCounts> models_;

@@ -25,4 +25,12 @@ void VersionCounts::Add(const InferenceFacts& facts) {
   for (size_t s = 0; s < kStages.size(); ++s) stages[s].Add(facts.seconds[s]);
 }
 
+void ShadowCounts::Add(const ShadowCounts& more) {
+  scored += more.scored;
+  failed += more.failed;
+  dropped += more.dropped;
+  compared += more.compared;
+  difference += more.difference;
+}
+
 }  // namespace tessera::serve

@@ -49,5 +49,14 @@ struct VersionCounts {
   void Add(const InferenceFacts& facts);
 };
 
+// Requests that a shadow version scored, failed to score, or was not given for want of room; and
+// its scores that were compared with answers, and the sum of their absolute differences.
+struct ShadowCounts {
+  int64_t scored = 0, failed = 0, dropped = 0, compared = 0;
+  double difference = 0;
+
+  void Add(const ShadowCounts& more);
+};
+
 }  // namespace tessera::serve
 #endif  // TESSERA_SERVE_HTTP_VERSION_COUNTS_H_

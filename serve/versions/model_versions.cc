@@ -21,7 +21,7 @@ bool AreSame(const std::vector<ServedVersion>& served, const std::vector<Version
   return std::ranges::equal(served, chosen, {}, &ServedVersion::number, &VersionFolder::number);
 }
 
-const ServedVersion* WithNumber(const std::vector<ServedVersion>& versions, int64_t number) {
+const ServedVersion* FindNumber(const std::vector<ServedVersion>& versions, int64_t number) {
   const auto found = std::ranges::find(versions, number, &ServedVersion::number);
   return found == versions.end() ? nullptr : &*found;
 }
@@ -34,6 +34,8 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
       directory_(std::move(directory)),
       policy_(policy),
       options_(std::move(options)),
+      to_canary_(policy_.canary.percent),
+      to_shadow_(policy_.shadow.percent),
       is_folder_(HoldsVersions(directory_)) {
   if (!is_folder_) {
     versions_.push_back({.predictor = std::make_shared<Predictor>(directory_, options_)});
@@ -44,7 +46,7 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
 }
 
 ModelVersions::ModelVersions(std::string name, Predictor& predictor)
-    : name_(std::move(name)), is_folder_(false) {
+    : name_(std::move(name)), to_canary_(0), to_shadow_(0), is_folder_(false) {
   versions_.push_back({.predictor = Borrowed(predictor)});
 }
 
@@ -55,7 +57,26 @@ std::vector<ServedVersion> ModelVersions::versions() const {
 
 std::shared_ptr<Predictor> ModelVersions::current() const {
   const std::lock_guard lock(mutex_);
+  for (auto version = versions_.rbegin(); version != versions_.rend(); ++version)
+    if (!policy_.IsTried(version->number)) return version->predictor;
   return versions_.back().predictor;
+}
+
+std::shared_ptr<Predictor> ModelVersions::WithNumber(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const ServedVersion* const version = FindNumber(versions_, number);
+  return version == nullptr ? nullptr : version->predictor;
+}
+
+std::shared_ptr<Predictor> ModelVersions::NextToAnswer() {
+  if (policy_.canary.version != 0 && to_canary_.Next())
+    if (std::shared_ptr<Predictor> canary = WithNumber(policy_.canary.version)) return canary;
+  return current();
+}
+
+std::shared_ptr<Predictor> ModelVersions::NextShadow() {
+  if (policy_.shadow.version == 0 || !to_shadow_.Next()) return nullptr;
+  return WithNumber(policy_.shadow.version);
 }
 
 std::shared_ptr<Predictor> ModelVersions::Find(std::string_view version) const {
@@ -89,7 +110,7 @@ void ModelVersions::LoadChosen(bool new_inputs) {
   std::shared_ptr<const ServedModel> before;
   if (!served.empty()) before = served.back().predictor->model();
   for (const VersionFolder& folder : Chosen()) {
-    const ServedVersion* const there = WithNumber(served, folder.number);
+    const ServedVersion* const there = FindNumber(served, folder.number);
     next.push_back({folder.number,
                     there != nullptr ? there->predictor : Load(folder, before.get(), new_inputs)});
     before = next.back().predictor->model();
@@ -101,7 +122,7 @@ void ModelVersions::Use(Versions versions) {
   const std::lock_guard lock(mutex_);
   std::swap(versions_, versions);
   for (const ServedVersion& before : versions) {
-    if (WithNumber(versions_, before.number) != nullptr) continue;
+    if (FindNumber(versions_, before.number) != nullptr) continue;
     const DeltaCounts counts = before.predictor->delta_counts();
     retired_.taken += counts.taken;
     retired_.failed += counts.failed;

@@ -3,7 +3,7 @@
 // A model under one name: the versions of it that are served side by side, each by a predictor of
 // its own. A model directory is one version, which a Reload or deltas replace; of a folder of
 // versions (train/checkpoint/version_folders.h) those of a policy are served, and the newest of
-// them answers requests that name none.
+// them, a canary and a shadow aside, answers requests that name none.
 //
 // Versions change at one moment, when all that are new are loaded: who has asked for a predictor
 // keeps it, as it was, as long as it likes. Any thread may call.
@@ -40,8 +40,13 @@ class ModelVersions {
   const std::string& name() const { return name_; }
   // The versions that are served, oldest first; at least one.
   std::vector<ServedVersion> versions() const;
-  // The one that answers requests which name no version.
+  // The one that answers requests which name no version, but for the canary's share.
   std::shared_ptr<Predictor> current() const;
+  // The one that answers the next request which names no version: current() or the canary.
+  std::shared_ptr<Predictor> NextToAnswer();
+  // The shadow, if it is to score the next request which names no version, too; or null.
+  std::shared_ptr<Predictor> NextShadow();
+  const VersionPolicy& policy() const { return policy_; }
   // The one that is of this version now; null for none.
   std::shared_ptr<Predictor> Find(std::string_view version) const;
 
@@ -71,10 +76,12 @@ class ModelVersions {
   std::shared_ptr<Predictor> Load(const VersionFolder& folder, const ServedModel* before,
                                   bool new_inputs) const;
   void Use(Versions versions);
+  std::shared_ptr<Predictor> WithNumber(int64_t number) const;
 
   const std::string name_, directory_;
   const VersionPolicy policy_;
   const PredictorOptions options_;
+  ShareCounter to_canary_, to_shadow_;
   const bool is_folder_;      // of versions
   std::mutex reload_mutex_;   // one at a time
   mutable std::mutex mutex_;  // of what follows

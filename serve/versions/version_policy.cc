@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "runtime/base/check.h"
 
@@ -53,6 +54,24 @@ VersionPolicy ParseVersionPolicy(const std::string& text) {
   std::ranges::sort(policy.numbers);
   if (std::ranges::adjacent_find(policy.numbers) != policy.numbers.end()) ThrowNoPolicy(text);
   return policy;
+}
+
+void CheckShares(const VersionPolicy& policy) {
+  int64_t others = 0;
+  for (const int64_t number : policy.numbers) others += policy.IsTried(number) ? 0 : 1;
+  for (const auto& [name, share] :
+       {std::pair("canary", policy.canary), {"shadow", policy.shadow}}) {
+    if (share.version == 0) continue;
+    if (std::ranges::count(policy.numbers, share.version) == 0 || others == 0)
+      throw Error(
+          Format("--{} {}:{}: expected --versions with the numbers of this version and of one that "
+                 "answers the other requests, such as --versions {},{}",
+                 name, share.version, share.percent, std::max<int64_t>(1, share.version - 1),
+                 share.version));
+  }
+  if (policy.canary.version != 0 && policy.canary.version == policy.shadow.version)
+    throw Error(Format("version {} is the --canary and the --shadow; expected two versions",
+                       policy.canary.version));
 }
 
 void CheckAreThere(const VersionPolicy& policy, const std::vector<VersionFolder>& there,

@@ -56,6 +56,16 @@ fails_saying "models: there is no version 9, but 3, 4" serve models --versions 9
 fails_saying "versions 'oldest': expected latest, latest:N or numbers" serve models --versions \
   oldest
 
+fails_saying "share '4': expected a version and 1 to 100 percent, such as 5:10" serve models \
+  --versions 3,4 --canary 4
+fails_saying "--canary 4:10: expected --versions with the numbers of this version" serve models \
+  --canary 4:10
+fails_saying "version 4 is the --canary and the --shadow" serve models --versions 3,4 \
+  --canary 4:10 --shadow 4:10
+fails_saying "--shadow c=4:10: there is no model c" serve a=models b=plain --shadow c=4:10
+fails_saying "--canary 4:20: that of model model was said before" serve models --versions 3,4 \
+  --canary 4:10 --canary 4:20
+
 # ---- two versions of one model, and another model
 "$tessera" serve a=models b=plain --versions a=latest:2 --port 0 --watch 50 >served 2>errors &
 server=$!

@@ -121,6 +121,72 @@ TEST(ServedVersions, OfSeveralModelsAnswerByTheirNames) {
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
 }
 
+VersionPolicy PolicyOf(const std::string& versions, TrafficShare canary, TrafficShare shadow = {}) {
+  VersionPolicy policy = ParseVersionPolicy(versions);
+  policy.canary = canary;
+  policy.shadow = shadow;
+  CheckShares(policy);
+  return policy;
+}
+
+// How many of `count` requests that name no version each version answered.
+std::map<std::string, int> Answering(HttpClient& client, const std::string& model, int count) {
+  std::map<std::string, int> answers;
+  for (int i = 0; i < count; ++i) ++answers[Ask(client, model).version];
+  return answers;
+}
+
+TEST(ServedVersions, ACanaryAnswersItsShareUntilItIsTakenBack) {
+  AddVersion(MakeSmallModel("stable.safetensors", 3), "canary");
+  const std::string folder = AddVersion(MakeSmallModel("tried.safetensors", 4), "canary");
+  ModelVersions model("m", folder, PolicyOf("1,2", {.version = 2, .percent = 30}), {});
+  const ServerOf server({&model});
+  HttpClient client(server.port());
+  using Counts = std::map<std::string, int>;
+  EXPECT_EQ(Answering(client, "m", 100), (Counts{{"1", 70}, {"2", 30}}));
+  EXPECT_EQ(Answering(client, "m", 10), (Counts{{"1", 7}, {"2", 3}}));  // evenly spread
+  EXPECT_EQ(Answering(client, "m/versions/1", 10), (Counts{{"1", 10}}));
+  EXPECT_EQ(Answering(client, "m/versions/2", 10), (Counts{{"2", 10}}));
+  EXPECT_NE(client.Get("/metrics").body.find("tessera_model_version{model=\"m\"} 1\n"),
+            std::string::npos);
+  WithdrawAbove(folder, 1);
+  EXPECT_TRUE(model.Follow());
+  EXPECT_EQ(Answering(client, "m", 20), (Counts{{"1", 20}}));
+}
+
+// The value of a line of metrics.
+double Metric(HttpClient& client, const std::string& line) {
+  const std::string text = client.Get("/metrics").body;
+  const size_t at = text.find("\n" + line + " ");
+  return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size() + 2));
+}
+
+TEST(ServedVersions, AShadowScoresItsShareForMetricsAlone) {
+  AddVersion(MakeSmallModel("answers.safetensors", 3), "shadow");
+  ModelVersions model("m", AddVersion(MakeSmallModel("shadow.safetensors", 4), "shadow"),
+                      PolicyOf("1,2", {}, {.version = 2, .percent = 50}), {});
+  const double difference = std::abs(ScoreOf(*model.Find("1")) - ScoreOf(*model.Find("2")));
+  const std::string of = "{model=\"m\",version=\"2\"", ok = of + ",result=\"ok\"}";
+  double compared = 0, sum = 0;
+  {
+    const ServerOf server({&model});
+    HttpClient client(server.port());
+    EXPECT_EQ(Answering(client, "m", 40), (std::map<std::string, int>{{"1", 40}}));
+    Ask(client, "m/versions/1");
+    // The shadow's last scores may come after the answer.
+    for (int i = 0; i < 5000 && compared < 20; ++i) {
+      compared = Metric(client, "tessera_shadow_scores_total" + of + "}");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    sum = Metric(client, "tessera_shadow_difference_total" + of + "}");
+    EXPECT_EQ(Metric(client, "tessera_shadow_requests_total" + ok), 20);
+    EXPECT_EQ(Metric(client, "tessera_shadow_requests_total" + of + ",result=\"error\"}"), 0);
+    EXPECT_EQ(Metric(client, "tessera_requests_total" + of + ",code=\"200\"}"), -1);
+  }
+  EXPECT_EQ(compared, 20);
+  EXPECT_NEAR(sum, 20 * difference, 1e-4);
+}
+
 // Clients ask while versions come and are taken back, and a directory beside them is loaded anew:
 // each gets an answer, whose score is that of the version that it names.
 TEST(ServedVersions, LoseNoRequestOverReloadsAndRollbacks) {

@@ -42,6 +42,47 @@ TEST(VersionPolicy, OtherTextsAreRefused) {
         "versions '" + std::string(text) + "': expected latest, latest:N or numbers such as 3,4");
 }
 
+TEST(VersionPolicy, ReadsSharesAndSpreadsThem) {
+  const TrafficShare share = ParseTrafficShare("12:7");
+  EXPECT_EQ(share.version, 12);
+  EXPECT_EQ(share.percent, 7);
+  for (const char* text : {"", "5", "5:", ":5", "5:0", "5:101", "0:5", "5:5x", "x:5", "5:5:5"})
+    EXPECT_EQ(ErrorOf([&] { ParseTrafficShare(text); }),
+              "share '" + std::string(text) +
+                  "': expected a version and 1 to 100 percent, such as 5:10 for 10 percent");
+  for (const int percent : {1, 7, 50, 99, 100}) {
+    ShareCounter counter(percent);
+    std::vector<int> of_tenth(10);
+    for (int i = 0; i < 1000; ++i) of_tenth[static_cast<size_t>(i / 10 % 10)] += counter.Next();
+    int all = 0;
+    for (const int tenth : of_tenth) {
+      EXPECT_NEAR(tenth, percent, 10) << percent;
+      all += tenth;
+    }
+    EXPECT_EQ(all, 10 * percent);
+  }
+}
+
+TEST(VersionPolicy, SharesAreOfVersionsThatAreNamed) {
+  const auto error = [](const std::string& versions, TrafficShare canary, TrafficShare shadow) {
+    VersionPolicy policy = ParseVersionPolicy(versions);
+    policy.canary = canary;
+    policy.shadow = shadow;
+    return ErrorOf([&] { CheckShares(policy); });
+  };
+  EXPECT_EQ(error("3,5", {5, 10}, {}), "");
+  EXPECT_EQ(error("2,3,5", {5, 10}, {3, 100}), "");
+  constexpr char kNumbers[] =
+      "--canary 5:10: expected --versions with the numbers of this version and of one that answers "
+      "the other requests, such as --versions 4,5";
+  EXPECT_EQ(error("latest:2", {5, 10}, {}), kNumbers);
+  EXPECT_EQ(error("3,4", {5, 10}, {}), kNumbers);
+  EXPECT_EQ(error("5", {5, 10}, {}), kNumbers);
+  EXPECT_EQ(error("3,5", {5, 10}, {3, 100}), kNumbers);  // nobody answers the rest
+  EXPECT_EQ(error("3,5", {5, 10}, {5, 100}),
+            "version 5 is the --canary and the --shadow; expected two versions");
+}
+
 TEST(VersionPolicy, SaysWhichVersionsAreThere) {
   EXPECT_EQ(ErrorOf([] { CheckAreThere(ParseVersionPolicy("3,4"), kThere, "m"); }),
             "m: there is no version 4, but 2, 3, 5");
