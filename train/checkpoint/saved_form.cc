@@ -1,6 +1,9 @@
 #include "train/checkpoint/saved_form.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <system_error>
+#include <vector>
 
 #include "data/files/row_folder.h"
 #include "runtime/files/files.h"
@@ -14,6 +17,23 @@ namespace tessera {
 namespace {
 
 constexpr char kPyTorchName[] = ".metadata";  // torch.distributed.checkpoint
+
+// "runs/a/best.safetensors, runs/a/last.safetensors": the saved models that lie in a folder, such
+// as that of a run; at most four.
+std::string ModelsIn(const std::string& folder) {
+  std::vector<std::string> models;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const bool is_model = entry.is_directory(error) ? FormIn(entry.path().string()).has_value()
+                                                    : entry.path().extension() == ".safetensors";
+    if (is_model) models.push_back(entry.path().string());
+  }
+  std::ranges::sort(models);
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(4, models.size()); ++i)
+    text += (i == 0 ? "" : ", ") + models[i];
+  return text;
+}
 
 }  // namespace
 
@@ -42,6 +62,9 @@ SavedForm DetectForm(const std::string& path) {
   if (IsRowFolder(path))
     throw Error(Format(
         "{}: it is a folder of rows that tessera preprocess wrote: expected a saved model", path));
+  if (const std::string models = ModelsIn(path); !models.empty())
+    throw Error(
+        Format("{}: it is no saved model itself; name one of those in it: {}", path, models));
   throw Error(
       Format("{}: there is no saved model in this folder: expected {} (of ranks), "
              "00000001.base.safetensors (of tessera train --incremental) or {} (of tessera "

@@ -38,6 +38,12 @@ TEST(SavedFormTest, IsToldByWhatIsThere) {
   EXPECT_THAT(ErrorOf([&] { DetectForm(FolderWith("rows-00000.safetensors")); }),
               HasSubstr("it is a folder of rows that tessera preprocess wrote"));
   EXPECT_EQ(FormIn(FolderWith("other")), std::nullopt);
+  const std::string run = FolderWith("best.safetensors"), last = run + "/last";
+  std::filesystem::create_directories(last);
+  std::ofstream(last + "/index.json") << "{}";
+  EXPECT_THAT(ErrorOf([&] { DetectForm(run); }),
+              HasSubstr("it is no saved model itself; name one of those in it: " + run +
+                        "/best.safetensors, " + last));
   EXPECT_THAT(ErrorOf([&] { DetectForm(FolderWith("other")); }),
               HasSubstr("there is no saved model in this folder"));
 }
