@@ -22,6 +22,7 @@ void AddPredictCommand(Command app);
 void AddEvaluateCommand(Command app);
 void AddRecallCommand(Command app);
 void AddRunsCommand(Command app);
+void AddSweepCommand(Command app);
 void AddServeCommand(Command app);
 void AddRollbackCommand(Command app);
 void AddBenchCommand(Command app);

@@ -254,6 +254,24 @@ void Command::AddCommandsWhenChosen(std::function<void(Command)> add, Work work,
   });
 }
 
+void ParseFlags(const std::string& command, std::vector<std::string> words,
+                const std::function<void(Command)>& add) {
+  CLI::App app("", command);
+  app.set_help_flag();
+  Work none;
+  add(Command(&app, &none));
+  std::ranges::reverse(words);  // CLI11 takes the last one first
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::ExtrasError&) {
+    std::string text;
+    for (const std::string& word : app.remaining()) text += (text.empty() ? "" : " ") + word;
+    throw Error(Format("{}: not expected by {}{}", text, command, Suggestion(app)));
+  } catch (const CLI::ParseError& error) {
+    throw Error(Format("{} (of {})", error.what(), command));
+  }
+}
+
 int RunCommandLine(int argc, char** argv, const std::string& description, const std::string& footer,
                    void (*add)(Command)) {
   CLI::App app(description, "tessera");

@@ -96,6 +96,11 @@ class Command {
   Work* chosen_;
 };
 
+// Parses words as the flags of `command` that `add` adds, and does no work. Throws Error, which
+// names the command, for words that it does not take; --help is one.
+void ParseFlags(const std::string& command, std::vector<std::string> words,
+                const std::function<void(Command)>& add);
+
 // Parses the line into the commands that `add` adds to `tessera`, and does the work of the chosen
 // one. Returns the exit code: 1 after a mistake, which one sentence on standard error names.
 int RunCommandLine(int argc, char** argv, const std::string& description, const std::string& footer,

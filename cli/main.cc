@@ -52,6 +52,7 @@ void AddCommands(Command tessera) {
   AddPredictCommand(tessera);
   AddEvaluateCommand(tessera);
   AddRunsCommand(tessera);
+  AddSweepCommand(tessera);
   AddRecallCommand(tessera);
   AddServeCommand(tessera);
   AddRollbackCommand(tessera);

@@ -1,21 +1,11 @@
 // tessera runs: compares runs that tessera train --run kept.
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/outputs.h"
-#include "cli/runs/curves_picture.h"
-#include "cli/runs/run_comparison.h"
-#include "cli/runs/run_folder.h"
-#include "cli/show/reports.h"
-#include "runtime/base/check.h"
-#include "runtime/files/files.h"
+#include "cli/runs/compared_folders.h"
 
 namespace tessera::cli {
 namespace {
@@ -35,38 +25,13 @@ constexpr char kFooter[] =
 
 struct Flags {
   std::vector<std::string> folders;
-  std::string metric, json, svg, html;
+  ComparisonFlags comparison;
 };
 
-// The folder itself, or the runs in it that have begun, by name.
-std::vector<std::string> RunsIn(const std::string& folder) {
-  if (IsRunFolder(folder) || !std::filesystem::is_directory(folder)) return {folder};
-  std::vector<std::string> runs;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (const std::string path = PathIn(folder, entry.path().filename().string());
-        IsRunFolder(path) && std::filesystem::exists(PathIn(path, kRunConfig)))
-      runs.push_back(path);
-  if (runs.empty()) throw Error(Format("{}: there is no run of tessera train --run in it", folder));
-  std::ranges::sort(runs);
-  return runs;
-}
-
-int CompareFolders(const Flags& flags) {
+int Compare(const Flags& flags) {
   Outputs outputs(/*overwrite=*/false, flags.folders);
-  outputs.AddReport(flags.json, kRunsReport);
-  outputs.AddReport(flags.svg, kRunsPicture);
-  outputs.AddReport(flags.html, kRunsPage);
-  std::vector<KeptRun> runs;
-  std::set<std::filesystem::path> known;
-  for (const std::string& folder : flags.folders)
-    for (const std::string& path : RunsIn(folder))
-      if (known.insert(std::filesystem::weakly_canonical(path)).second)
-        runs.push_back(ReadKeptRun(path));
-  const RunComparison comparison = CompareRuns(std::move(runs), flags.metric);
-  std::fputs(ComparisonText(comparison).c_str(), stdout);
-  if (!flags.json.empty()) ReplaceTextFile(flags.json, ComparisonJson(comparison));
-  if (!flags.svg.empty()) ReplaceTextFile(flags.svg, CurvesSvg(comparison));
-  if (!flags.html.empty()) ReplaceTextFile(flags.html, CurvesPage(comparison));
+  ClaimComparison(flags.comparison, outputs);
+  CompareFolders(flags.folders, flags.comparison);
   return 0;
 }
 
@@ -81,17 +46,9 @@ void AddRunsCommand(Command app) {
   command.Add("folders", f->folders, "Folders of runs, or folders that have such folders in them")
       .Required()
       .Value("DIR");
-  command
-      .Add("--metric", f->metric,
-           "Compare by this metric, under its name in --eval-metric of tessera train, or by "
-           "train_loss; default: the one that the runs' evaluations were compared by")
-      .Value("METRIC");
-  command.Add("--json", f->json, "Write the comparison to this file as JSON").Value("FILE");
-  command.Add("--svg", f->svg, "Draw the learning curves into this file").Value("FILE");
-  command.Add("--html", f->html, "Write a page with the curves and tables to this file")
-      .Value("FILE");
+  AddComparisonFlags(command, f->comparison);
   command.Footer(kFooter);
-  command.Run([f] { return CompareFolders(*f); });
+  command.Run([f] { return Compare(*f); });
 }
 
 }  // namespace tessera::cli

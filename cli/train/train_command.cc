@@ -96,24 +96,6 @@ TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
   return ReadConfigText(resumed.config, flags.resume, flags.set);
 }
 
-// Read again, as tables with fewer rows may not fit their features.
-TrainConfig WithFewerRows(TrainConfig config, int64_t most) {
-  for (EmbeddingBagConfig& table : config.tables)
-    table.num_embeddings = std::min(table.num_embeddings, most);
-  return ParseTrainConfig(ToJson(config), Format("--max-table-rows {}", most));
-}
-
-TrainConfig ReadConfig(const TrainFlags& flags, const Resumed& resumed) {
-  TrainConfig config = FindConfig(flags, resumed);
-  config.epochs = flags.epochs.value_or(config.epochs);
-  config.batch_size = flags.batch_size.value_or(config.batch_size);
-  config.accumulate_steps = flags.accumulate_steps.value_or(config.accumulate_steps);
-  CheckAccumulation(config);
-  if (flags.seed) config.seed = static_cast<uint64_t>(*flags.seed);
-  ApplyEvaluationFlags(flags.evaluation, config);
-  return flags.max_table_rows ? WithFewerRows(std::move(config), *flags.max_table_rows) : config;
-}
-
 std::string Machine(Context& ctx, bool with_ranks) {
   const int count = ctx.threads().threads();
   const std::string threads =
@@ -333,7 +315,7 @@ RunLogs OpenLogs(const TrainFlags& flags) {
 int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunLogs& logs) {
   const DataSelection selection = ParseSelection(flags);
   Resumed resumed = ReadResumed(flags, with_ranks);
-  TrainConfig config = ReadConfig(flags, resumed);
+  TrainConfig config = WithFlags(FindConfig(flags, resumed), flags);
   ApplyRunToEvaluations(flags, with_ranks, config);
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);

@@ -1,7 +1,9 @@
 #include "cli/train/train_command_flags.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "cli/config_flags.h"
 #include "cli/files.h"
@@ -196,7 +198,24 @@ void CheckIncremental(const TrainFlags& flags) {
   if (flags.checkpoint.empty()) throw Error("--incremental needs --checkpoint to say where");
 }
 
+// Read again, as tables with fewer rows may not fit their features.
+TrainConfig WithFewerRows(TrainConfig config, int64_t most) {
+  for (EmbeddingBagConfig& table : config.tables)
+    table.num_embeddings = std::min(table.num_embeddings, most);
+  return ParseTrainConfig(ToJson(config), Format("--max-table-rows {}", most));
+}
+
 }  // namespace
+
+TrainConfig WithFlags(TrainConfig config, const TrainFlags& flags) {
+  config.epochs = flags.epochs.value_or(config.epochs);
+  config.batch_size = flags.batch_size.value_or(config.batch_size);
+  config.accumulate_steps = flags.accumulate_steps.value_or(config.accumulate_steps);
+  CheckAccumulation(config);
+  if (flags.seed) config.seed = static_cast<uint64_t>(*flags.seed);
+  ApplyEvaluationFlags(flags.evaluation, config);
+  return flags.max_table_rows ? WithFewerRows(std::move(config), *flags.max_table_rows) : config;
+}
 
 void AddTrainFlags(Command app, TrainFlags& f) {
   const auto positive = NumbersFrom(int64_t{1}, SizeLimits::kSteps);

@@ -9,6 +9,7 @@
 #include "cli/outputs.h"
 #include "cli/train/evaluation_flags.h"
 #include "train/checkpoint/incremental_checkpoints.h"
+#include "train/config/train_config.h"
 #include "train/data_sets.h"
 
 namespace tessera::cli {
@@ -36,6 +37,9 @@ struct TrainFlags {
 };
 
 void AddTrainFlags(Command app, TrainFlags& flags);
+
+// The configuration with the flags that take precedence over it.
+TrainConfig WithFlags(TrainConfig config, const TrainFlags& flags);
 
 // Throws Error for flags that do not fit together, and files that could not be written.
 // `with_ranks`: --ranks was given, or mpirun has started this.

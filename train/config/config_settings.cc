@@ -94,15 +94,20 @@ size_t EqualsOf(std::string_view setting) {
 
 void Set(Json& document, const std::string& setting) {
   try {
-    const size_t equals = EqualsOf(setting);
-    Json value = ValueOf(setting.substr(equals + 1));
-    Find(document, std::string_view(setting).substr(0, equals)) = std::move(value);
+    const auto [path, text] = SplitSetting(setting);
+    Json value = ValueOf(text);
+    Find(document, path) = std::move(value);
   } catch (const Error& error) {
     throw Error(Format("--set {}: {}", setting, error.what()));
   }
 }
 
 }  // namespace
+
+ConfigSetting SplitSetting(const std::string& setting) {
+  const size_t equals = EqualsOf(setting);
+  return {setting.substr(0, equals), setting.substr(equals + 1)};
+}
 
 std::string WithSettings(const std::string& text, const std::string& source,
                          std::span<const std::string> settings) {

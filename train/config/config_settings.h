@@ -12,6 +12,13 @@
 
 namespace tessera {
 
+// "PATH=VALUE" in its two parts.
+struct ConfigSetting {
+  std::string path, value;
+};
+// Splits at the first '=' outside of brackets. Throws Error where there is none.
+ConfigSetting SplitSetting(const std::string& setting);
+
 // The document with each of `settings` ("PATH=VALUE") set, in this order. Throws Error that begins
 // with `source` for text that is no JSON, and with "--set PATH" for a path that the document has no
 // place for.

@@ -1,0 +1,70 @@
+#include "cli/runs/compared_folders.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "cli/runs/curves_picture.h"
+#include "cli/runs/run_folder.h"
+#include "cli/show/reports.h"
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
+
+namespace tessera::cli {
+namespace {
+
+// The folder itself, or the runs in it that have begun, by name.
+std::vector<std::string> RunsIn(const std::string& folder) {
+  if (IsRunFolder(folder) || !std::filesystem::is_directory(folder)) return {folder};
+  std::vector<std::string> runs;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (const std::string path = PathIn(folder, entry.path().filename().string());
+        IsRunFolder(path) && std::filesystem::exists(PathIn(path, kRunConfig)))
+      runs.push_back(path);
+  if (runs.empty()) throw Error(Format("{}: there is no run of tessera train --run in it", folder));
+  std::ranges::sort(runs);
+  return runs;
+}
+
+// A folder that is named twice is read once.
+std::vector<KeptRun> ReadRuns(const std::vector<std::string>& folders) {
+  std::vector<KeptRun> runs;
+  std::set<std::filesystem::path> known;
+  for (const std::string& folder : folders)
+    for (const std::string& path : RunsIn(folder))
+      if (known.insert(std::filesystem::weakly_canonical(path)).second)
+        runs.push_back(ReadKeptRun(path));
+  return runs;
+}
+
+}  // namespace
+
+void AddComparisonFlags(Command command, ComparisonFlags& flags) {
+  command
+      .Add("--metric", flags.metric,
+           "Compare by this metric, under its name in --eval-metric of tessera train, or by "
+           "train_loss; default: the one that the runs' evaluations were compared by")
+      .Value("METRIC");
+  command.Add("--json", flags.json, "Write the comparison to this file as JSON").Value("FILE");
+  command.Add("--svg", flags.svg, "Draw the learning curves into this file").Value("FILE");
+  command.Add("--html", flags.html, "Write a page with the curves and tables to this file")
+      .Value("FILE");
+}
+
+void ClaimComparison(const ComparisonFlags& flags, Outputs& outputs) {
+  outputs.AddReport(flags.json, kRunsReport);
+  outputs.AddReport(flags.svg, kRunsPicture);
+  outputs.AddReport(flags.html, kRunsPage);
+}
+
+void CompareFolders(const std::vector<std::string>& folders, const ComparisonFlags& flags) {
+  const RunComparison comparison = CompareRuns(ReadRuns(folders), flags.metric);
+  std::fputs(ComparisonText(comparison).c_str(), stdout);
+  if (!flags.json.empty()) ReplaceTextFile(flags.json, ComparisonJson(comparison));
+  if (!flags.svg.empty()) ReplaceTextFile(flags.svg, CurvesSvg(comparison));
+  if (!flags.html.empty()) ReplaceTextFile(flags.html, CurvesPage(comparison));
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,25 @@
+#ifndef TESSERA_CLI_RUNS_COMPARED_FOLDERS_H_
+#define TESSERA_CLI_RUNS_COMPARED_FOLDERS_H_
+// The comparison of runs as commands print and write it, and the flags that say how.
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/outputs.h"
+#include "cli/runs/run_comparison.h"
+
+namespace tessera::cli {
+
+struct ComparisonFlags {
+  std::string metric, json, svg, html;
+};
+void AddComparisonFlags(Command command, ComparisonFlags& flags);
+// Claims the files that the flags name.
+void ClaimComparison(const ComparisonFlags& flags, Outputs& outputs);
+
+// Prints the comparison of the runs in folders, each of which is a run's or has such in it, and
+// writes it to the files that the flags name. Throws Error for a folder without runs.
+void CompareFolders(const std::vector<std::string>& folders, const ComparisonFlags& flags);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_RUNS_COMPARED_FOLDERS_H_

@@ -1,0 +1,235 @@
+// tessera sweep: trains a configuration with many settings, each as a run of tessera train --run,
+// and compares the runs.
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/outputs.h"
+#include "cli/runs/compared_folders.h"
+#include "cli/runs/run_folder.h"
+#include "cli/show/measure_progress.h"
+#include "cli/sweep/processes.h"
+#include "cli/sweep/sweep_plan.h"
+#include "comm/mpi/mpi_communicator.h"
+#include "runtime/base/check.h"
+#include "runtime/base/machine.h"
+#include "runtime/files/files.h"
+#include "train/evaluation_metric.h"
+#include "train/task_rows.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kFooter[] =
+    "\n"
+    "Examples:\n"
+    "  tessera sweep sweeps/rates --grid optimizer.sparse.lr=0.02,0.1 --seeds 3 -- \\\n"
+    "    --config examples/planted.json\n"
+    "  tessera sweep sweeps/drawn --random 20 --range optimizer.sparse.lr=0.001:1:log --jobs 4 \\\n"
+    "    -- --config examples/criteo.json --data clicks.tsv --eval-rows 56000:64000\n"
+    "\n"
+    "A trial is a process, tessera train with the options after --, --set for each key, --seed and "
+    "--run; tessera runs says what its folder has. DIR/sweep.json has the plan, DIR/NAME.log what "
+    "a trial printed. Every trial is checked as tessera train --dry-run does before the first one "
+    "starts. A trial that fails does not stop the others; the exit code is then 1. The same "
+    "command goes on: finished trials stay, others go on from their checkpoints. Another sweep in "
+    "the folder is refused, but --jobs, --metric, --json, --svg and --html may change.\n"
+    "Draws depend on --sweep-seed alone: more draws begin with the same ones. Each draw is tried "
+    "with each setting of --grid, and each setting with each seed.\n"
+    "Without --threads after --, trials that run at once share the cores. They also share the "
+    "memory and the GPU, which is checked for one trial at a time.\n";
+
+struct Flags {
+  std::string folder;
+  std::vector<std::string> train;  // the words after --
+  SweepFlags values;
+  ComparisonFlags comparison;
+  int jobs = 1;
+};
+
+std::string RunOf(const Flags& flags, const Trial& trial) {
+  return PathIn(flags.folder, trial.name);
+}
+
+bool IsFinished(const Flags& flags, const Trial& trial) {
+  return FinishOf(ReadRunDocument(RunOf(flags, trial))).has_value();
+}
+
+std::vector<const Trial*> Unfinished(const Flags& flags, const SweepPlan& plan) {
+  std::vector<const Trial*> trials;
+  for (const Trial& trial : plan.trials)
+    if (!IsFinished(flags, trial)) trials.push_back(&trial);
+  return trials;
+}
+
+// Has each of the trials checked by tessera train --dry-run. Throws Error for the first that is
+// refused.
+void CheckTrials(const Flags& flags, const std::string& config,
+                 const std::vector<const Trial*>& trials) {
+  std::vector<ProcessStart> starts;
+  for (const Trial* trial : trials) {
+    ProcessStart start{TrialWords(*trial, flags.train, config, RunOf(flags, *trial)),
+                       PathIn(flags.folder, "." + trial->name + ".check")};
+    start.words.push_back("--dry-run");
+    starts.push_back(std::move(start));
+  }
+  std::string refused;
+  RunProcesses(starts, flags.jobs, [&](size_t t, const std::string& why) {
+    if (!why.empty() && refused.empty()) refused = Format("trial {}: {}", trials[t]->name, why);
+  });
+  for (const ProcessStart& start : starts) std::filesystem::remove(start.log);
+  if (!refused.empty()) throw Error(refused);
+}
+
+struct Failure {
+  std::string trial, why;
+};
+
+std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train,
+                                 const std::vector<const Trial*>& trials) {
+  std::vector<ProcessStart> starts;
+  const std::string config = PathIn(flags.folder, kSweepConfig);
+  for (const Trial* trial : trials) {
+    const std::string run = RunOf(flags, *trial);
+    starts.push_back({TrialWords(*trial, flags.train, config, run), run + ".log"});
+    if (train.threads == 0 && flags.jobs > 1)
+      std::ranges::copy(
+          std::vector<std::string>{"--threads", std::to_string(DefaultThreads(flags.jobs))},
+          std::back_inserter(starts.back().words));
+  }
+  std::vector<Failure> failures;
+  size_t ended = 0;
+  std::optional<MeasureProgress> progress;
+  const auto show = [&] {
+    progress.emplace();
+    progress->Show(Format("{} of {} trials", ended, trials.size()),
+                   static_cast<double>(ended) / static_cast<double>(trials.size()));
+  };
+  show();
+  RunProcesses(starts, flags.jobs, [&](size_t t, const std::string& why) {
+    ++ended;
+    progress.reset();
+    std::printf("%s %s\n", trials[t]->name.c_str(), why.empty() ? "finished" : "failed");
+    if (!why.empty()) failures.push_back({trials[t]->name, why});
+    show();
+  });
+  return failures;
+}
+
+void Compare(const Flags& flags, const SweepPlan& plan) {
+  std::vector<std::string> begun;
+  for (const Trial& trial : plan.trials)
+    if (const std::string run = RunOf(flags, trial);
+        std::filesystem::exists(PathIn(run, kRunConfig)))
+      begun.push_back(run);
+  if (!begun.empty()) CompareFolders(begun, flags.comparison);
+}
+
+int SayInterrupted(const Flags& flags) {
+  std::fprintf(stderr, "interrupted%s: the same command goes on with %s\n",
+               InterruptSignal() == SIGTERM ? " by SIGTERM" : "", flags.folder.c_str());
+  return InterruptedExit(InterruptSignal());
+}
+
+void ThrowIfAny(const Flags& flags, const std::vector<Failure>& failures, size_t trials) {
+  if (failures.empty()) return;
+  for (const auto& [trial, why] : failures)
+    std::printf("failed: %s: %s\n", trial.c_str(), why.c_str());
+  throw Error(Format("{}: {} of {} trials failed; their logs are beside their folders, and the "
+                     "same command tries them again",
+                     flags.folder, failures.size(), trials));
+}
+
+Outputs Claim(const Flags& flags, const TrainFlags& train) {
+  std::vector<std::string> reads = train.data;
+  reads.insert(reads.end(), train.eval.begin(), train.eval.end());
+  reads.push_back(train.config);
+  Outputs outputs(/*overwrite=*/false, reads);
+  const std::string document = PathIn(flags.folder, kSweepDocument);
+  outputs.AddFile(document, /*begun_from=*/document);
+  ClaimComparison(flags.comparison, outputs);
+  return outputs;
+}
+
+int Sweep(const Flags& flags) {
+  if (UnderMpirun()) throw Error("tessera sweep starts processes itself: leave mpirun out");
+  const TrainFlags train = ParseTrainOptions(flags.train);
+  const SweepPlan plan = MakeSweepPlan(flags.values, flags.train, train);
+  const TrainConfig& config = plan.trials.front().config;
+  if (!flags.comparison.metric.empty() && flags.comparison.metric != kTrainLoss)
+    FindEvaluationMetric(TasksOf(config.model, config.data), flags.comparison.metric);
+  CheckSameSweep(flags.folder, plan);
+  const Outputs outputs = Claim(flags, train);
+  CheckSameSweep(flags.folder, plan);  // another process may have begun one until now
+  WatchForInterrupt();
+  const std::vector<const Trial*> trials = Unfinished(flags, plan);
+  std::printf("%zu trials, of which %zu are finished\n", plan.trials.size(),
+              plan.trials.size() - trials.size());
+  CheckTrials(flags, train.config, trials);
+  if (Interrupted()) return SayInterrupted(flags);
+  ReplaceTextFile(PathIn(flags.folder, kSweepConfig), plan.config_text);
+  ReplaceTextFile(PathIn(flags.folder, kSweepDocument), plan.document.dump(2) + "\n");
+  const std::vector<Failure> failures = TrainTrials(flags, train, trials);
+  if (Interrupted()) return SayInterrupted(flags);
+  Compare(flags, plan);
+  ThrowIfAny(flags, failures, plan.trials.size());
+  return 0;
+}
+
+void AddValueFlags(Command command, SweepFlags& f) {
+  command
+      .Add("--grid", f.grid,
+           "Try each of these values of a key of the configuration, as --set names it: "
+           "optimizer.sparse.lr=0.01,0.1. May be given several times: all combinations are tried")
+      .OneAtATime()
+      .Value("KEY=V1,V2");
+  command
+      .Add("--random", f.random, "Draw N settings, each with a number from every --range")
+      .Within(NumbersFrom(int64_t{1}, int64_t{10'000}))
+      .Value("N");
+  command
+      .Add("--range", f.ranges,
+           "With --random: draw a key's value from LOW to HIGH; with :log its logarithm is uniform")
+      .OneAtATime()
+      .Value("KEY=LOW:HIGH[:log]");
+  command.Add("--sweep-seed", f.sweep_seed, "Seed of the draws")
+      .Within(NumbersFrom(int64_t{0}, int64_t{1} << 40))
+      .ShowDefault()
+      .Needs("--random")
+      .Value("S");
+  command
+      .Add("--seeds", f.seeds,
+           "Train each setting with each of these seeds, as 3,5,9; N alone: with the seeds 1 to N")
+      .Value("S1,S2|N");
+}
+
+}  // namespace
+
+void AddSweepCommand(Command app) {
+  Command command = app.AddCommand(
+      "sweep",
+      "Train with many settings of a configuration, each as a run of tessera train --run, and "
+      "compare the runs.");
+  const auto f = std::make_shared<Flags>();
+  command.Add("folder", f->folder, "The folder that gets the trials").Required().Value("DIR");
+  command.Add("options", f->train, "Options of tessera train, after --").Value("-- OPTIONS");
+  AddValueFlags(command, f->values);
+  command.Add("--jobs", f->jobs, "Train N trials at a time")
+      .Within(NumbersFrom(1, 1024))
+      .ShowDefault()
+      .Value("N");
+  AddComparisonFlags(command, f->comparison);
+  command.Footer(kFooter);
+  command.Run([f] { return Sweep(*f); });
+}
+
+}  // namespace tessera::cli

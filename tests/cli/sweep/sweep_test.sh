@@ -1,0 +1,195 @@
+#!/bin/bash
+# tessera sweep: the trials of a plan, the same results after kills, failures, what is refused.
+source "$(dirname "$0")/../cli_test_lib.sh"
+source "$(dirname "$0")/../mpi_test_lib.sh"
+sed 's/"rows": 5000/"rows": 1000/' small.json >short.json
+rate=optimizer.sparse.lr
+grid=(--grid $rate=0.02,0.2 --seeds 1,2)
+train=(--config short.json --threads 1 --epochs 2 --eval-every 0.5)
+
+# ---- the plan, the trials' folders, and the comparison of tessera runs
+run 0 sweep whole "${grid[@]}" --json whole.json --svg whole.svg --html whole.html -- "${train[@]}"
+has out "4 trials, of which 0 are finished"
+has out "3-lr=0.2-seed=1 finished"
+has out " ± "
+lacks err "trials"
+sed -n '/^run /,$p' out >table
+run 0 runs whole --json runs.json
+cmp out table || fail "another table than tessera runs prints: $(cat out table)"
+cmp runs.json whole.json || fail "another comparison than that of tessera runs"
+json whole/sweep.json '[t["name"] for t in d["trials"]] == [
+  "1-lr=0.02-seed=1", "2-lr=0.02-seed=2", "3-lr=0.2-seed=1", "4-lr=0.2-seed=2"]'
+json whole/sweep.json 'd["trials"][2]["settings"] == {"optimizer.sparse.lr": "0.2"}'
+json whole/sweep.json 'd["trials"][3]["seed"] == 2'
+json whole.json 'len(d["groups"]) == 2 and all(len(g["runs"]) == 2 for g in d["groups"])'
+json whole.json '{next(iter(g["settings"].values())) for g in d["groups"]} == {"0.02", "0.2"}'
+json whole/3-lr=0.2-seed=1/config.json 'd["tables"][0]["optimizer"]["lr"] == 0.2'
+json whole/3-lr=0.2-seed=1/config.json 'd["train"]["seed"] == 1 and d["train"]["epochs"] == 2'
+has whole/3-lr=0.2-seed=1.log "saved whole/3-lr=0.2-seed=1/last.safetensors"
+has whole.svg "<path"
+has whole.html "<svg"
+run 0 train "${train[@]}" --set $rate=0.2 --seed 1 --run alone
+cmp alone/curve.jsonl whole/3-lr=0.2-seed=1/curve.jsonl || fail "a trial trains something else"
+
+# ---- the same command has nothing left to train; the configuration is that of the beginning
+run 0 sweep whole "${grid[@]}" --json again.json -- "${train[@]}"
+has out "4 trials, of which 4 are finished"
+cmp again.json whole.json || fail "a second start changed the results"
+
+# same_values FILE FILE: the comparisons have the same trials and metrics.
+same_values() {
+  python3 - "$1" "$2" <<'PYTHON' || fail "$2 has other values than $1"
+import json, os, sys
+def values(path):
+  found = json.load(open(path))
+  runs = {os.path.basename(r["path"]): (r["seed"], r["finished"], r["epochs"], r["last"], r["best"])
+          for r in found["runs"]}
+  return runs, [(g["settings"], g["last"], g["best"]) for g in found["groups"]]
+assert values(sys.argv[1]) == values(sys.argv[2])
+PYTHON
+}
+
+# ---- killed at any moment, two at a time: the same values
+python3 - "$tessera" sweep cut "${grid[@]}" --jobs 2 -- "${train[@]}" <<'PYTHON' || fail "kills"
+import glob, os, random, signal, subprocess, sys, time
+dice = random.Random(7)
+def curves(): return {path: os.path.getsize(path) for path in glob.glob("cut/*/curve.jsonl")}
+for kill in range(4):
+  before = curves()
+  process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, start_new_session=True)
+  while curves() == before and process.poll() is None: time.sleep(0.001)
+  time.sleep(0.04 * dice.random())
+  os.killpg(process.pid, signal.SIGKILL)
+  if process.wait() != -9: sys.exit(f"kill {kill}: it ended by itself")
+PYTHON
+run 0 sweep cut "${grid[@]}" --jobs 2 --json cut.json -- "${train[@]}"
+same_values whole.json cut.json
+
+# ---- a signal goes on to the trials, which save; the same command goes on
+sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
+python3 - "$tessera" sweep stopped --seeds 2 -- --config long.json <<'PYTHON' || fail "SIGTERM"
+import glob, subprocess, sys, time
+process = subprocess.Popen(sys.argv[1:], stdout=open("out", "w"), stderr=open("err", "w"))
+while not glob.glob("stopped/*/curve.jsonl"): time.sleep(0.05)
+time.sleep(0.3)
+process.terminate()
+sys.exit(process.wait() != 143)
+PYTHON
+has err "interrupted by SIGTERM: the same command goes on with stopped"
+json stopped/1-seed=1/run.json 'd["starts"][0]["ended"] == "interrupted"'
+[ -s stopped/1-seed=1/last.safetensors ] || fail "the trial did not save"
+[ ! -e stopped/2-seed=2 ] || fail "a trial began after the signal"
+
+# ---- a trial that fails: the others are trained, and the same command tries it again
+run 0 generate --rows 500 --vocabulary 50 clicks.tsv
+(cat clicks.tsv; echo "bad") >bad.tsv
+failing=(sweep failing --grid train.batch_size=64,65 -- --config short.json --threads 1
+  --data bad.tsv)
+run 1 "${failing[@]}"
+has out "1-batch_size=64 failed"
+has out "failed: 2-batch_size=65: bad.tsv"
+has err "failing: 2 of 2 trials failed"
+[ "$(wc -l <err)" -eq 1 ] || fail "$(cat err)"
+cp clicks.tsv bad.tsv
+python3 - "$tessera" "${failing[@]}" <<'PYTHON' || fail "one of two fails: $(cat out err)"
+import fcntl, subprocess, sys
+lock = open("failing/1-batch_size=64/.last.safetensors.lock", "w")  # as another train has it
+fcntl.flock(lock, fcntl.LOCK_EX)
+sys.exit(subprocess.run(sys.argv[1:], stdout=open("out", "w"), stderr=open("err", "w")).returncode
+         != 1)
+PYTHON
+has out "2-batch_size=65 finished"
+has out "failed: 1-batch_size=64: failing/1-batch_size=64/last.safetensors: "
+has err "failing: 1 of 2 trials failed"
+run 0 "${failing[@]}"
+has out "2 trials, of which 1 are finished"
+
+# ---- draws: those of the seed, in the range, crossed with the grid
+drawn=(--random 3 --range $rate=0.001:1:log --range optimizer.dense.lr=0.01:0.02)
+tiny=(--config short.json --threads 1 --set data.rows=100 --set data.eval_rows=100)
+run 0 sweep drawn "${drawn[@]}" --grid train.batch_size=32,64 -- "${tiny[@]}"
+run 0 sweep other "${drawn[@]}" --sweep-seed 5 -- "${tiny[@]}"
+python3 - <<'PYTHON' || fail "draws"
+import json
+def settings(path):
+  return [t["settings"] for t in json.load(open(path + "/sweep.json"))["trials"]]
+drawn, other = settings("drawn"), settings("other")
+assert len(drawn) == 6 and len(other) == 3
+rates = [float(s["optimizer.sparse.lr"]) for s in drawn]
+assert all(0.001 <= r < 1 for r in rates) and len(set(rates)) == 3 and rates[:3] == rates[3:]
+assert all(0.01 <= float(s["optimizer.dense.lr"]) < 0.02 for s in drawn)
+assert [s["train.batch_size"] for s in drawn] == ["32"] * 3 + ["64"] * 3
+assert not {s["optimizer.sparse.lr"] for s in other} & {s["optimizer.sparse.lr"] for s in drawn}
+PYTHON
+
+# ---- refused before anything is written
+# refused TEXT ARGS…: the command fails, says this, and leaves no folder `new`.
+refused() {
+  fails_saying "$@"
+  [ ! -e new ] || [ -z "$(ls new)" ] || fail "$*: it wrote $(ls new)"
+}
+refused "no configuration: give tessera train's options after --" sweep new "${grid[@]}"
+refused "nothing to sweep over" sweep new -- "${train[@]}"
+refused "optimizer.sparse.rate: unknown key" sweep new --grid optimizer.sparse.rate=1 -- \
+  "${train[@]}"
+refused "train.batch_size: expected an integer" sweep new --grid train.batch_size=64,x -- \
+  "${train[@]}"
+refused "nowhere.json" sweep new "${grid[@]}" -- --config nowhere.json
+refused "trial 1-lr=0.02-seed=1: nowhere.tsv" sweep new "${grid[@]}" -- "${train[@]}" \
+  --data nowhere.tsv
+refused "the training takes about" sweep new "${grid[@]}" -- "${train[@]}" --memory-limit 10K
+refused "$rate is given twice by --grid and --range" sweep new --grid $rate=1,2 --grid $rate=3 -- \
+  "${train[@]}"
+refused "optimizer.sparse beside $rate, which it sets, too" sweep new --grid $rate=1,2 \
+  --grid 'optimizer.sparse={"name":"sgd","lr":1}' -- "${train[@]}"
+refused "--grid $rate=1,1: 1 is given twice" sweep new --grid $rate=1,1 -- "${train[@]}"
+refused "trials 1-lr=1 and 2-lr=1.0 are one training" sweep new --grid $rate=1,1.0 -- "${train[@]}"
+refused "are one training: their values say the same, or an option after -- takes precedence" \
+  sweep new --grid train.epochs=3,4 -- "${train[@]}"
+refused "expected KEY=V1,V2" sweep new --grid $rate -- "${train[@]}"
+refused "--set $rate=1 beside the sweep's $rate" sweep new "${grid[@]}" -- "${train[@]}" \
+  --set $rate=1
+refused "train.seed sets the seed: give --seeds" sweep new --grid train.seed=1,2 -- "${train[@]}"
+refused "--set train.seed=4 beside --seeds" sweep new "${grid[@]}" -- "${train[@]}" \
+  --set train.seed=4
+refused "--seeds 1,1: seed 1 is given twice" sweep new --seeds 1,1 -- "${train[@]}"
+refused "--seeds x: expected seeds" sweep new --seeds x -- "${train[@]}"
+refused "--random says how often each --range is drawn from" sweep new --random 3 -- "${train[@]}"
+refused "expected KEY=LOW:HIGH" sweep new --random 3 --range $rate=0:1:log -- "${train[@]}"
+for option in --run --checkpoint --best --json --metrics --resume "--seed 1" --overwrite \
+  --dry-run; do
+  value=x
+  [[ $option != *" "* && $option != --overwrite && $option != --dry-run ]] || value=
+  refused "${option% *} after --: tessera sweep says that of each trial" sweep new "${grid[@]}" -- \
+    "${train[@]}" $option $value
+done
+for option in --tensorboard --trace --mllog; do
+  refused "$option after --: all trials would write to one place" sweep new "${grid[@]}" -- \
+    "${train[@]}" $option x
+done
+refused "standard input can be read once" sweep new "${grid[@]}" -- "${train[@]}" --data -
+refused "--help: not expected by tessera train" sweep new "${grid[@]}" -- "${train[@]}" --help
+refused "--epcohs 3: not expected by tessera train; did you mean --epochs?" sweep new \
+  "${grid[@]}" -- --config short.json --epcohs 3
+refused "no metric that evaluations are compared by is called 'x'" sweep new "${grid[@]}" \
+  --metric x -- "${train[@]}"
+refused "a file is there that is not a report of tessera runs" sweep new "${grid[@]}" \
+  --json small.json -- "${train[@]}"
+
+# ---- another sweep in the folder; a folder with other files
+before=$(find whole -type f -exec sha256sum {} + | sort)
+fails_saying "whole: its sweep began with --grid" sweep whole --grid $rate=0.02,0.3 --seeds 1,2 -- \
+  "${train[@]}"
+fails_saying "whole: its sweep began with --seeds [1,2], but this command says [1,2,3]" sweep \
+  whole --grid $rate=0.02,0.2 --seeds 3 -- "${train[@]}"
+fails_saying "whole: its sweep began with options of tessera train" sweep whole "${grid[@]}" -- \
+  "${train[@]}" --batch-size 8
+sed -i 's/"lr": 0.01/"lr": 0.03/' short.json
+fails_saying "whole: its sweep began with optimizer.dense.lr 0.01, but the configuration now says \
+0.03" sweep whole "${grid[@]}" -- "${train[@]}"
+fails_saying "is there, and no sweep: name another folder" sweep alone "${grid[@]}" -- \
+  "${train[@]}"
+[ "$before" = "$(find whole -type f -exec sha256sum {} + | sort)" ] || fail "the sweep was changed"
+"${mpirun[@]}" -n 1 "$tessera" sweep new "${grid[@]}" -- "${train[@]}" >out 2>err &&
+  fail "mpirun: $(cat out)"
+has err "leave mpirun out"
