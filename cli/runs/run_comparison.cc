@@ -30,11 +30,6 @@ std::vector<ConfigKey> FactsOf(const KeptRun& run) {
   return facts;
 }
 
-bool IsBetter(double value, double than, bool higher) {
-  if (std::isnan(value) || std::isnan(than)) return !std::isnan(value);
-  return higher ? value > than : value < than;
-}
-
 bool IsHigherBetter(const KeptRun& run, const std::string& metric) {
   if (metric == kTrainLoss) return false;
   return FindEvaluationMetric(TasksOf(run.config.model, run.config.data), metric).higher;
@@ -160,6 +155,11 @@ std::string EpochsText(const ComparedRun& compared) {
 }
 
 }  // namespace
+
+bool IsBetter(double value, double than, bool higher) {
+  if (std::isnan(value) || std::isnan(than)) return !std::isnan(value);
+  return higher ? value > than : value < than;
+}
 
 MeanValue MeanOf(const std::vector<double>& values) {
   if (values.empty()) return {kNoValue, kNoValue};

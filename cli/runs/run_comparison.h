@@ -18,6 +18,9 @@ struct ComparedRun {
   double epochs = 0;  // trained, with the fraction of one under way
 };
 
+// Whether a value is better than another. NaN is better than none.
+bool IsBetter(double value, double than, bool higher);
+
 // The mean of some numbers, NaN of none, and its standard error, NaN for fewer than two.
 struct MeanValue {
   double mean = 0, standard_error = 0;

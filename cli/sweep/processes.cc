@@ -63,8 +63,7 @@ Running Start(size_t number, const ProcessStart& start) {
   pid_t pid = 0;
   const int error = posix_spawn(&pid, kProgram, actions.get(), nullptr, argv.data(), environ);
   if (error != 0)
-    throw Error(
-        Format("its process cannot be started with {}: {}", start.log, strerror(error)));
+    throw Error(Format("its process cannot be started with {}: {}", start.log, strerror(error)));
   return {number, pid, none ? 0 : bytes};
 }
 

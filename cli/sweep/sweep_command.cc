@@ -17,6 +17,7 @@
 #include "cli/runs/compared_folders.h"
 #include "cli/runs/run_folder.h"
 #include "cli/show/measure_progress.h"
+#include "cli/sweep/halving.h"
 #include "cli/sweep/processes.h"
 #include "cli/sweep/sweep_plan.h"
 #include "comm/mpi/mpi_communicator.h"
@@ -45,6 +46,9 @@ constexpr char kFooter[] =
     "the folder is refused, but --jobs, --metric, --json, --svg and --html may change.\n"
     "Draws depend on --sweep-seed alone: more draws begin with the same ones. Each draw is tried "
     "with each setting of --grid, and each setting with each seed.\n"
+    "--halving goes by the means over seeds of the settings' best values of --metric. While a "
+    "trial "
+    "fails no setting is left out: the same command tries it again first.\n"
     "Without --threads after --, trials that run at once share the cores. They also share the "
     "memory and the GPU, which is checked for one trial at a time.\n";
 
@@ -60,24 +64,33 @@ std::string RunOf(const Flags& flags, const Trial& trial) {
   return PathIn(flags.folder, trial.name);
 }
 
-bool IsFinished(const Flags& flags, const Trial& trial) {
-  return FinishOf(ReadRunDocument(RunOf(flags, trial))).has_value();
+bool IsFinished(const Flags& flags, const Rung& rung, const Trial& trial) {
+  const std::optional<RunFinish> finish = FinishOf(ReadRunDocument(RunOf(flags, trial)));
+  return finish && (!finish->stopped_early.empty() || finish->epochs >= rung.epochs.value_or(0));
 }
 
-std::vector<const Trial*> Unfinished(const Flags& flags, const SweepPlan& plan) {
+std::vector<const Trial*> Unfinished(const Flags& flags, const SweepPlan& plan, const Rung& rung) {
   std::vector<const Trial*> trials;
-  for (const Trial& trial : plan.trials)
-    if (!IsFinished(flags, trial)) trials.push_back(&trial);
+  for (const size_t t : rung.trials)
+    if (!IsFinished(flags, rung, plan.trials[t])) trials.push_back(&plan.trials[t]);
   return trials;
+}
+
+// The words of a trial's process, with the configuration at a path.
+std::vector<std::string> WordsOf(const Flags& flags, const Rung& rung, const Trial& trial,
+                                 const std::string& config) {
+  std::vector<std::string> words = TrialWords(trial, flags.train, config, RunOf(flags, trial));
+  if (rung.epochs) words.insert(words.end(), {"--epochs", std::to_string(*rung.epochs)});
+  return words;
 }
 
 // Has each of the trials checked by tessera train --dry-run. Throws Error for the first that is
 // refused.
-void CheckTrials(const Flags& flags, const std::string& config,
+void CheckTrials(const Flags& flags, const std::string& config, const Rung& rung,
                  const std::vector<const Trial*>& trials) {
   std::vector<ProcessStart> starts;
   for (const Trial* trial : trials) {
-    ProcessStart start{TrialWords(*trial, flags.train, config, RunOf(flags, *trial)),
+    ProcessStart start{WordsOf(flags, rung, *trial, config),
                        PathIn(flags.folder, "." + trial->name + ".check")};
     start.words.push_back("--dry-run");
     starts.push_back(std::move(start));
@@ -94,19 +107,19 @@ struct Failure {
   std::string trial, why;
 };
 
-std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train,
+std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train, const Rung& rung,
                                  const std::vector<const Trial*>& trials) {
   std::vector<ProcessStart> starts;
   const std::string config = PathIn(flags.folder, kSweepConfig);
   for (const Trial* trial : trials) {
-    const std::string run = RunOf(flags, *trial);
-    starts.push_back({TrialWords(*trial, flags.train, config, run), run + ".log"});
+    starts.push_back({WordsOf(flags, rung, *trial, config), RunOf(flags, *trial) + ".log"});
     if (train.threads == 0 && flags.jobs > 1)
       std::ranges::copy(
           std::vector<std::string>{"--threads", std::to_string(DefaultThreads(flags.jobs))},
           std::back_inserter(starts.back().words));
   }
   std::vector<Failure> failures;
+  if (trials.empty()) return failures;
   size_t ended = 0;
   std::optional<MeasureProgress> progress;
   const auto show = [&] {
@@ -144,9 +157,10 @@ void ThrowIfAny(const Flags& flags, const std::vector<Failure>& failures, size_t
   if (failures.empty()) return;
   for (const auto& [trial, why] : failures)
     std::printf("failed: %s: %s\n", trial.c_str(), why.c_str());
-  throw Error(Format("{}: {} of {} trials failed; their logs are beside their folders, and the "
-                     "same command tries them again",
-                     flags.folder, failures.size(), trials));
+  throw Error(
+      Format("{}: {} of {} trials failed; their logs are beside their folders, and the "
+             "same command tries them again",
+             flags.folder, failures.size(), trials));
 }
 
 Outputs Claim(const Flags& flags, const TrainFlags& train) {
@@ -160,25 +174,40 @@ Outputs Claim(const Flags& flags, const TrainFlags& train) {
   return outputs;
 }
 
+// Trains rung after rung, from this one, until one has failures.
+std::vector<Failure> TrainRungs(const Flags& flags, const TrainFlags& train, SweepPlan& plan,
+                                Rung rung) {
+  while (true) {
+    std::vector<Failure> failures = TrainTrials(flags, train, rung, Unfinished(flags, plan, rung));
+    if (Interrupted() || !failures.empty()) return failures;
+    std::optional<Rung> next = NextRung(flags.folder, plan, rung, flags.comparison.metric);
+    if (!next) return {};
+    rung = std::move(*next);
+    std::printf("the best %zu trials go on to epoch %lld\n", rung.trials.size(),
+                static_cast<long long>(*rung.epochs));
+  }
+}
+
 int Sweep(const Flags& flags) {
   if (UnderMpirun()) throw Error("tessera sweep starts processes itself: leave mpirun out");
   const TrainFlags train = ParseTrainOptions(flags.train);
-  const SweepPlan plan = MakeSweepPlan(flags.values, flags.train, train);
+  SweepPlan plan = MakeSweepPlan(flags.values, flags.train, train);
   const TrainConfig& config = plan.trials.front().config;
   if (!flags.comparison.metric.empty() && flags.comparison.metric != kTrainLoss)
     FindEvaluationMetric(TasksOf(config.model, config.data), flags.comparison.metric);
-  CheckSameSweep(flags.folder, plan);
+  GoOnWithSweep(flags.folder, plan);
   const Outputs outputs = Claim(flags, train);
-  CheckSameSweep(flags.folder, plan);  // another process may have begun one until now
+  GoOnWithSweep(flags.folder, plan);  // another process may have changed it until now
   WatchForInterrupt();
-  const std::vector<const Trial*> trials = Unfinished(flags, plan);
-  std::printf("%zu trials, of which %zu are finished\n", plan.trials.size(),
-              plan.trials.size() - trials.size());
-  CheckTrials(flags, train.config, trials);
+  const Rung rung = RungToTrain(flags.folder, plan);
+  const std::vector<const Trial*> trials = Unfinished(flags, plan, rung);
+  std::printf("%zu trials, of which %zu are finished\n", rung.trials.size(),
+              rung.trials.size() - trials.size());
+  CheckTrials(flags, train.config, rung, trials);
   if (Interrupted()) return SayInterrupted(flags);
+  WriteSweepDocument(flags.folder, plan);
   ReplaceTextFile(PathIn(flags.folder, kSweepConfig), plan.config_text);
-  ReplaceTextFile(PathIn(flags.folder, kSweepDocument), plan.document.dump(2) + "\n");
-  const std::vector<Failure> failures = TrainTrials(flags, train, trials);
+  const std::vector<Failure> failures = TrainRungs(flags, train, plan, rung);
   if (Interrupted()) return SayInterrupted(flags);
   Compare(flags, plan);
   ThrowIfAny(flags, failures, plan.trials.size());
@@ -192,8 +221,7 @@ void AddValueFlags(Command command, SweepFlags& f) {
            "optimizer.sparse.lr=0.01,0.1. May be given several times: all combinations are tried")
       .OneAtATime()
       .Value("KEY=V1,V2");
-  command
-      .Add("--random", f.random, "Draw N settings, each with a number from every --range")
+  command.Add("--random", f.random, "Draw N settings, each with a number from every --range")
       .Within(NumbersFrom(int64_t{1}, int64_t{10'000}))
       .Value("N");
   command
@@ -206,6 +234,14 @@ void AddValueFlags(Command command, SweepFlags& f) {
       .ShowDefault()
       .Needs("--random")
       .Value("S");
+  command
+      .Add("--halving", f.halving,
+           "Successive halving: train all settings until the first of --epochs, the best 1/ETA of "
+           "them ETA times as long, and so on")
+      .Within(NumbersFrom(int64_t{2}, int64_t{1000}))
+      .Value("ETA");
+  command.Add("--epochs", f.epochs, "With --halving: the epochs of the first and the last settings")
+      .Value("FIRST:LAST");
   command
       .Add("--seeds", f.seeds,
            "Train each setting with each of these seeds, as 3,5,9; N alone: with the seeds 1 to N")

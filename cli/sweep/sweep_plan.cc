@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "cli/config_flags.h"
@@ -49,9 +50,13 @@ void CheckOptions(const TrainFlags& train) {
 }
 
 void CheckKeys(const std::vector<SweepSetting>& settings, const std::vector<int64_t>& seeds,
-               const TrainFlags& train) {
+               const std::optional<Halving>& halving, const TrainFlags& train) {
+  if (halving && train.epochs)
+    throw Error("--epochs after -- beside --halving: give --epochs FIRST:LAST before --");
   for (const std::string& set : train.set) {
     const std::string given = SplitSetting(set).path;
+    if (given == "train.epochs" && halving)
+      throw Error(Format("--set {} beside --halving: leave one of them out", set));
     if (given == "train.seed" && !seeds.empty())
       throw Error(Format("--set {} beside --seeds: leave one of them out", set));
     for (const ConfigSetting& key : settings.front())
@@ -61,6 +66,10 @@ void CheckKeys(const std::vector<SweepSetting>& settings, const std::vector<int6
   for (const ConfigSetting& key : settings.front())
     if (SetsAllOf(key.path, "train.seed"))
       throw Error(Format("{} sets the seed: give --seeds", key.path));
+  for (const ConfigSetting& key : settings.front())
+    if (halving && SetsAllOf(key.path, "train.epochs"))
+      throw Error(
+          Format("{} beside --halving, which sets the epochs: leave one of them out", key.path));
 }
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
@@ -78,8 +87,8 @@ std::string NameOf(const Trial& trial, size_t number, size_t count) {
   for (const ConfigSetting& key : trial.settings)
     name += "-" + LabelOf(trial.settings, key.path) + "=" + key.value;
   for (char& c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && std::string("-_=.,+").find(c) ==
-                                                                std::string::npos)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
+        std::string("-_=.,+").find(c) == std::string::npos)
       c = '_';
   name.resize(std::min(name.size(), kLongestName));
   return trial.seed ? Format("{}-seed={}", name, *trial.seed) : name;
@@ -117,6 +126,7 @@ Json TrialJson(const Trial& trial) {
 
 Json DocumentOf(const SweepFlags& flags, const std::vector<std::string>& words,
                 const std::vector<int64_t>& seeds, const std::vector<Trial>& trials) {
+  const Json halving = flags.halving ? Json(*flags.halving) : Json();
   Json json = {{kVersionKey, kVersion},
                {"asked",
                 {{"options of tessera train", words},
@@ -124,11 +134,20 @@ Json DocumentOf(const SweepFlags& flags, const std::vector<std::string>& words,
                  {"--range", flags.ranges},
                  {"--random", flags.random},
                  {"--sweep-seed", flags.sweep_seed},
-                 {"--seeds", seeds}}},
+                 {"--seeds", seeds},
+                 {"--halving", halving},
+                 {"--epochs", flags.epochs}}},
                {"config", internal::ParseJson(ToJson(trials.front().config))},
                {"trials", Json::array()}};
   for (const Trial& trial : trials) json["trials"].push_back(TrialJson(trial));
   return json;
+}
+
+// The first rung has all trials.
+Json FirstRungs(const Halving& halving, size_t trials) {
+  std::vector<size_t> all(trials);
+  std::iota(all.begin(), all.end(), size_t{0});
+  return Json::array({{{"epochs", halving.first}, {"trials", all}}});
 }
 
 Json ReadSweepDocument(const std::string& path) {
@@ -138,6 +157,8 @@ Json ReadSweepDocument(const std::string& path) {
     if (const Json& asked = document.Require("asked"); !asked.is_object())
       internal::ThrowExpected("asked", "an object", asked);
     document.Require("config");
+    if (document.Has("rungs") && (!json["rungs"].is_array() || json["rungs"].empty()))
+      internal::ThrowExpected("rungs", "a list of one or more", json["rungs"]);
     return json;
   });
 }
@@ -161,17 +182,21 @@ TrainFlags ParseTrainOptions(const std::vector<std::string>& words) {
 }
 
 SweepPlan MakeSweepPlan(const SweepFlags& flags, const std::vector<std::string>& words,
-                        const TrainFlags& train) {
+                        TrainFlags train) {
   const std::vector<SweepSetting> settings = SettingsOf(flags);
   const std::vector<int64_t> seeds = ParseSeeds(flags.seeds);
+  const std::optional<Halving> halving = ParseHalving(flags);
   if (settings.front().empty() && seeds.empty())
     throw Error("nothing to sweep over: give --grid, --random with --range, or --seeds");
-  CheckKeys(settings, seeds, train);
-  SweepPlan plan{.config_text = ReadTextFile(train.config), .trials = {}, .document = {}};
+  CheckKeys(settings, seeds, halving, train);
+  if (halving) train.epochs = halving->first;
+  SweepPlan plan{
+      .config_text = ReadTextFile(train.config), .trials = {}, .halving = halving, .document = {}};
   const size_t runs = std::max<size_t>(1, seeds.size()), count = settings.size() * runs;
   for (size_t t = 0; t < count; ++t) {
     Trial trial;
-    trial.settings = settings[t / runs];
+    trial.setting = t / runs;
+    trial.settings = settings[trial.setting];
     if (!seeds.empty()) trial.seed = seeds[t % runs];
     trial.name = NameOf(trial, t + 1, count);
     trial.config = ConfigOf(plan.config_text, train, trial);
@@ -179,36 +204,44 @@ SweepPlan MakeSweepPlan(const SweepFlags& flags, const std::vector<std::string>&
   }
   CheckDiffer(plan.trials);
   plan.document = DocumentOf(flags, words, seeds, plan.trials);
+  if (halving) plan.document["rungs"] = FirstRungs(*halving, count);
   return plan;
 }
 
-void CheckSameSweep(const std::string& folder, const SweepPlan& plan) {
+void GoOnWithSweep(const std::string& folder, SweepPlan& plan) {
   const std::string path = PathIn(folder, kSweepDocument);
   if (!std::filesystem::exists(path)) return CheckNoOtherFiles(folder);
   const Json was = ReadSweepDocument(path);
   for (const auto& [key, value] : plan.document.at("asked").items())
     if (const Json before = was.at("asked").value(key, Json()); before != value)
-      throw Error(Format("{}: its sweep began with {} {}, but this command says {}: name another "
-                         "folder",
-                         folder, key, before.dump(), value.dump()));
+      throw Error(
+          Format("{}: its sweep began with {} {}, but this command says {}: name another "
+                 "folder",
+                 folder, key, before.dump(), value.dump()));
   const TrainConfig config = ParseTrainConfig(was.at("config").dump(), path);
   for (const auto& [before, now] : Differences(KeysOf(config), KeysOf(plan.trials.front().config)))
-    throw Error(Format("{}: its sweep began with {} {}, but the configuration now says {}: name "
-                       "another folder",
-                       folder, ToString(before.key.empty() ? now : before),
-                       before.value.empty() ? "none" : before.value,
-                       now.value.empty() ? "none" : now.value));
+    throw Error(Format(
+        "{}: its sweep began with {} {}, but the configuration now says {}: name "
+        "another folder",
+        folder, ToString(before.key.empty() ? now : before),
+        before.value.empty() ? "none" : before.value, now.value.empty() ? "none" : now.value));
+  plan.document = was;
+}
+
+void WriteSweepDocument(const std::string& folder, const SweepPlan& plan) {
+  ReplaceTextFile(PathIn(folder, kSweepDocument), plan.document.dump(2) + "\n");
 }
 
 std::vector<std::string> TrialWords(const Trial& trial, const std::vector<std::string>& words,
                                     const std::string& config, const std::string& run) {
   std::vector<std::string> all = {"train", "--config", config};
   for (size_t w = 0; w < words.size(); ++w) {
-    if (words[w] == "--config") ++w;
-    else if (!words[w].starts_with("--config=")) all.push_back(words[w]);
+    if (words[w] == "--config")
+      ++w;
+    else if (!words[w].starts_with("--config="))
+      all.push_back(words[w]);
   }
-  for (const std::string& set : SetWords(trial.settings))
-    all.insert(all.end(), {"--set", set});
+  for (const std::string& set : SetWords(trial.settings)) all.insert(all.end(), {"--set", set});
   if (trial.seed) all.insert(all.end(), {"--seed", std::to_string(*trial.seed)});
   all.insert(all.end(), {"--run", run});
   return all;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/size_limits.h"
 #include "runtime/numbers/random.h"
 
 namespace tessera::cli {
@@ -113,8 +114,8 @@ void CheckApart(const std::vector<std::string>& paths) {
 std::vector<SweepSetting> Crossed(const std::vector<SweepSetting>& settings,
                                   const std::vector<SweepSetting>& extensions) {
   if (settings.size() * extensions.size() > kMostSettings)
-    throw Error(Format("--grid and --random: expected at most {} settings, got more",
-                       kMostSettings));
+    throw Error(
+        Format("--grid and --random: expected at most {} settings, got more", kMostSettings));
   std::vector<SweepSetting> crossed;
   for (const SweepSetting& setting : settings)
     for (const SweepSetting& extension : extensions) {
@@ -154,6 +155,22 @@ std::vector<SweepSetting> SettingsOf(const SweepFlags& flags) {
   return drawn.empty() ? settings : Crossed(settings, Draws(flags, drawn));
 }
 
+std::optional<Halving> ParseHalving(const SweepFlags& flags) {
+  if (flags.halving.has_value() == flags.epochs.empty())
+    throw Error(
+        "--halving says how many settings go on, and --epochs until when: give both or "
+        "none");
+  if (!flags.halving) return {};
+  Halving halving{.eta = *flags.halving};
+  const std::vector<std::string> parts = SplitOutside(flags.epochs, ':');
+  if (parts.size() != 2 || !ParseWhole(parts[0], halving.first) ||
+      !ParseWhole(parts[1], halving.last) || halving.first < 1 || halving.last <= halving.first ||
+      halving.last > SizeLimits::kSteps)
+    throw Error(
+        Format("--epochs {}: expected FIRST:LAST, as 1:9, with LAST above FIRST", flags.epochs));
+  return halving;
+}
+
 std::vector<int64_t> ParseSeeds(const std::string& text) {
   if (text.empty()) return {};
   const std::vector<std::string> parts = SplitOutside(text, ',');
@@ -169,8 +186,7 @@ std::vector<int64_t> ParseSeeds(const std::string& text) {
   if (seeds.size() > 1) return seeds;
   const int64_t count = seeds[0];
   if (count < 1 || count > static_cast<int64_t>(kMostSettings))
-    throw Error(
-        Format("--seeds {}: expected a number of seeds from 1 to {}", text, kMostSettings));
+    throw Error(Format("--seeds {}: expected a number of seeds from 1 to {}", text, kMostSettings));
   seeds.clear();
   for (int64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
   return seeds;

@@ -122,6 +122,46 @@ assert [s["train.batch_size"] for s in drawn] == ["32"] * 3 + ["64"] * 3
 assert not {s["optimizer.sparse.lr"] for s in other} & {s["optimizer.sparse.lr"] for s in drawn}
 PYTHON
 
+# ---- successive halving: the best means go on, with the bits of trainings that went on at once
+rates=(--grid $rate=0.0001,0.2,0.05,0.001 --seeds 2 --halving 2 --epochs 1:3)
+short=(--config short.json --threads 1 --eval-every 0.5)
+run 0 sweep halved "${rates[@]}" -- "${short[@]}"
+has out "the best 4 trials go on to epoch 2"
+has out "the best 2 trials go on to epoch 3"
+python3 - <<'PYTHON' || fail "rungs"
+import json, statistics
+plan = json.load(open("halved/sweep.json"))
+names = [t["name"] for t in plan["trials"]]
+assert [(r["epochs"], len(r["trials"])) for r in plan["rungs"]] == [(1, 8), (2, 4), (3, 2)]
+for rung, after in zip(plan["rungs"], plan["rungs"][1:]):
+  def best(trial):
+    points = [json.loads(line) for line in open(f"halved/{names[trial]}/curve.jsonl")]
+    return max(p["auc"] for p in points if p["epoch"] <= rung["epochs"])
+  means = {t // 2: statistics.mean([best(t), best(t + 1)]) for t in rung["trials"][::2]}
+  kept = sorted(means, key=means.get, reverse=True)[:len(means) // 2]
+  assert sorted(kept) == sorted({t // 2 for t in after["trials"]}), (means, after)
+for number, name in enumerate(names):
+  epochs = json.load(open(f"halved/{name}/run.json"))["finished"]["epochs"]
+  assert epochs == sum(number in rung["trials"] for rung in plan["rungs"])
+PYTHON
+last=$(python3 -c "import json; d=json.load(open('halved/sweep.json'))
+print(d['trials'][d['rungs'][2]['trials'][0]]['name'])")
+value=${last#*lr=}
+run 0 train "${short[@]}" --set $rate=${value%-seed*} --seed 1 --epochs 3 --run at_once
+for run in halved/$last at_once; do
+  grep -o '"auc":[^,]*' $run/curve.jsonl | uniq >$(basename $run).auc  # a resume may repeat one
+done
+cmp $last.auc at_once.auc || fail "halving trains something else"
+for time in 0.3 0.6 0.5; do timeout -s KILL $time "$tessera" sweep parts "${rates[@]}" -- \
+  "${short[@]}" >out 2>err; sleep 0.1; done
+run 0 sweep parts "${rates[@]}" -- "${short[@]}"
+python3 - <<'PYTHON' || fail "a sweep in parts kept other settings"
+import json
+parts, halved = (json.load(open(f"{folder}/sweep.json")) for folder in ("parts", "halved"))
+assert parts == halved
+PYTHON
+rm -r parts halved
+
 # ---- refused before anything is written
 # refused TEXT ARGS…: the command fails, says this, and leaves no folder `new`.
 refused() {
@@ -152,6 +192,15 @@ refused "--set $rate=1 beside the sweep's $rate" sweep new "${grid[@]}" -- "${tr
 refused "train.seed sets the seed: give --seeds" sweep new --grid train.seed=1,2 -- "${train[@]}"
 refused "--set train.seed=4 beside --seeds" sweep new "${grid[@]}" -- "${train[@]}" \
   --set train.seed=4
+refused "--halving says how many settings go on, and --epochs until when: give both" sweep new \
+  "${grid[@]}" --halving 2 -- "${short[@]}"
+refused "--epochs 3: expected FIRST:LAST" sweep new "${grid[@]}" --halving 2 --epochs 3 -- \
+  "${short[@]}"
+refused "--epochs after -- beside --halving" sweep new "${rates[@]}" -- "${train[@]}"
+refused "--set train.epochs=2 beside --halving" sweep new "${rates[@]}" -- "${short[@]}" \
+  --set train.epochs=2
+refused "train.epochs beside --halving, which sets the epochs" sweep new "${rates[@]}" \
+  --grid train.epochs=2,3 -- "${short[@]}"
 refused "--seeds 1,1: seed 1 is given twice" sweep new --seeds 1,1 -- "${train[@]}"
 refused "--seeds x: expected seeds" sweep new --seeds x -- "${train[@]}"
 refused "--random says how often each --range is drawn from" sweep new --random 3 -- "${train[@]}"

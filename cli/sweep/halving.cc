@@ -1,0 +1,75 @@
+#include "cli/sweep/halving.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "cli/runs/run_comparison.h"
+#include "cli/runs/run_folder.h"
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
+
+namespace tessera::cli {
+namespace {
+
+using internal::Json;
+
+// The settings of a rung's trials, the best mean over seeds first.
+std::vector<size_t> SettingsByRank(const std::string& folder, const SweepPlan& plan,
+                                   const Rung& rung, const std::string& metric) {
+  std::vector<KeptRun> runs;
+  for (const size_t t : rung.trials)
+    runs.push_back(ReadKeptRun(PathIn(folder, plan.trials[t].name)));
+  const RunComparison comparison = CompareRuns(std::move(runs), metric);
+  std::map<size_t, std::vector<double>> values;  // by settings
+  for (const size_t t : rung.trials)
+    for (const ComparedRun& compared : comparison.runs)
+      if (compared.run.path == PathIn(folder, plan.trials[t].name))
+        values[plan.trials[t].setting].push_back(compared.best);
+  std::vector<size_t> settings;
+  for (const auto& [setting, of_seeds] : values) settings.push_back(setting);
+  std::ranges::stable_sort(settings, [&](size_t a, size_t b) {
+    return IsBetter(MeanOf(values[a]).mean, MeanOf(values[b]).mean, comparison.higher);
+  });
+  return settings;
+}
+
+void KeepRung(const std::string& folder, SweepPlan& plan, const Rung& rung) {
+  plan.document["rungs"].push_back({{"epochs", *rung.epochs}, {"trials", rung.trials}});
+  WriteSweepDocument(folder, plan);
+}
+
+}  // namespace
+
+Rung RungToTrain(const std::string& folder, const SweepPlan& plan) {
+  Rung rung;
+  if (!plan.halving) {
+    rung.trials.resize(plan.trials.size());
+    std::iota(rung.trials.begin(), rung.trials.end(), size_t{0});
+    return rung;
+  }
+  const Json& last = plan.document.at("rungs").back();
+  rung.epochs = last.at("epochs").get<int64_t>();
+  rung.trials = last.at("trials").get<std::vector<size_t>>();
+  for (const size_t t : rung.trials)
+    if (t >= plan.trials.size())
+      throw Error(Format("{}: \"rungs\" has trial {}, of {} trials",
+                         PathIn(folder, kSweepDocument), t, plan.trials.size()));
+  return rung;
+}
+
+std::optional<Rung> NextRung(const std::string& folder, SweepPlan& plan, const Rung& rung,
+                             const std::string& metric) {
+  if (!plan.halving || *rung.epochs >= plan.halving->last) return {};
+  std::vector<size_t> settings = SettingsByRank(folder, plan, rung, metric);
+  const auto eta = static_cast<size_t>(plan.halving->eta);
+  settings.resize((settings.size() + eta - 1) / eta);
+  Rung next{.epochs = std::min(*rung.epochs * plan.halving->eta, plan.halving->last), .trials = {}};
+  for (const size_t t : rung.trials)
+    if (std::ranges::count(settings, plan.trials[t].setting) > 0) next.trials.push_back(t);
+  KeepRung(folder, plan, next);
+  return next;
+}
+
+}  // namespace tessera::cli
