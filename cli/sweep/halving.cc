@@ -1,6 +1,7 @@
 #include "cli/sweep/halving.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "cli/runs/run_folder.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"
+#include "runtime/json/json_object.h"
 
 namespace tessera::cli {
 namespace {
@@ -32,6 +34,9 @@ std::vector<size_t> SettingsByRank(const std::string& folder, const SweepPlan& p
   std::ranges::stable_sort(settings, [&](size_t a, size_t b) {
     return IsBetter(MeanOf(values[a]).mean, MeanOf(values[b]).mean, comparison.higher);
   });
+  if (std::isnan(MeanOf(values[settings.front()]).mean))
+    throw Error(Format("{}: no trial has a value of {}, so --halving has nothing to go by", folder,
+                       comparison.metric));
   return settings;
 }
 
@@ -54,8 +59,8 @@ Rung RungToTrain(const std::string& folder, const SweepPlan& plan) {
   rung.trials = last.at("trials").get<std::vector<size_t>>();
   for (const size_t t : rung.trials)
     if (t >= plan.trials.size())
-      throw Error(Format("{}: \"rungs\" has trial {}, of {} trials",
-                         PathIn(folder, kSweepDocument), t, plan.trials.size()));
+      throw Error(Format("{}: \"rungs\" has trial {}, of {} trials", PathIn(folder, kSweepDocument),
+                         t, plan.trials.size()));
   return rung;
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cli/sweep/sweep_plan.h"
-#include "runtime/json/json_object.h"
 
 namespace tessera::cli {
 
@@ -23,7 +22,7 @@ Rung RungToTrain(const std::string& folder, const SweepPlan& plan);
 
 // The rung after one whose trials are all finished, chosen by a metric ("": that of evaluations),
 // by the means over seeds of settings' best values; it is kept in sweep.json. nullopt after the
-// last.
+// last. Throws Error where no trial has a value of the metric.
 std::optional<Rung> NextRung(const std::string& folder, SweepPlan& plan, const Rung& rung,
                              const std::string& metric);
 

@@ -15,8 +15,8 @@ struct ProcessStart {
 };
 
 // Starts them in order, at most `jobs` at a time, and calls on_end(number, why) as each ends; why:
-// "" for exit code 0, else the last error that the process wrote to its log, or how it ended, or why
-// it was not started. After a signal none is started; it returns when all have ended, without
+// "" for exit code 0, else the last error that the process wrote to its log, or how it ended, or
+// why it was not started. After a signal none is started; it returns when all have ended, without
 // on_end for those that ended otherwise than with 0.
 void RunProcesses(const std::vector<ProcessStart>& starts, int jobs,
                   const std::function<void(size_t, const std::string&)>& on_end);

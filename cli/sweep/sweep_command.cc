@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -107,17 +106,22 @@ struct Failure {
   std::string trial, why;
 };
 
-std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train, const Rung& rung,
-                                 const std::vector<const Trial*>& trials) {
+// Trials at a time share the cores, unless the user says how many threads each has.
+std::vector<ProcessStart> StartsOf(const Flags& flags, const TrainFlags& train, const Rung& rung,
+                                   const std::vector<const Trial*>& trials) {
   std::vector<ProcessStart> starts;
   const std::string config = PathIn(flags.folder, kSweepConfig);
   for (const Trial* trial : trials) {
     starts.push_back({WordsOf(flags, rung, *trial, config), RunOf(flags, *trial) + ".log"});
     if (train.threads == 0 && flags.jobs > 1)
-      std::ranges::copy(
-          std::vector<std::string>{"--threads", std::to_string(DefaultThreads(flags.jobs))},
-          std::back_inserter(starts.back().words));
+      starts.back().words.insert(starts.back().words.end(),
+                                 {"--threads", std::to_string(DefaultThreads(flags.jobs))});
   }
+  return starts;
+}
+
+std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train, const Rung& rung,
+                                 const std::vector<const Trial*>& trials) {
   std::vector<Failure> failures;
   if (trials.empty()) return failures;
   size_t ended = 0;
@@ -128,6 +132,7 @@ std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train, co
                    static_cast<double>(ended) / static_cast<double>(trials.size()));
   };
   show();
+  const std::vector<ProcessStart> starts = StartsOf(flags, train, rung, trials);
   RunProcesses(starts, flags.jobs, [&](size_t t, const std::string& why) {
     ++ended;
     progress.reset();

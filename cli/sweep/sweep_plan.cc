@@ -21,7 +21,7 @@ using internal::Json;
 
 constexpr char kVersionKey[] = "tessera_sweep";
 constexpr int64_t kVersion = 1;
-constexpr size_t kLongestName = 150;
+constexpr size_t kLongestName = 150, kMostTrials = 10'000;
 
 void CheckOptions(const TrainFlags& train) {
   const std::pair<const char*, bool> own[] = {{"--run", !train.run.empty()},
@@ -105,6 +105,25 @@ TrainConfig ConfigOf(const std::string& text, TrainFlags train, const Trial& tri
   std::ranges::copy(SetWords(trial.settings), std::back_inserter(set));
   train.seed = trial.seed;
   return WithFlags(ReadConfigText(text, train.config, set), train);
+}
+
+// A trial for each setting and seed.
+std::vector<Trial> TrialsOf(const std::vector<SweepSetting>& settings,
+                            const std::vector<int64_t>& seeds, const std::string& config_text,
+                            const TrainFlags& train) {
+  const size_t runs = std::max<size_t>(1, seeds.size()), count = settings.size() * runs;
+  if (count > kMostTrials)
+    throw Error(Format("expected at most {} trials, got {}", kMostTrials, count));
+  std::vector<Trial> trials(count);
+  for (size_t t = 0; t < count; ++t) {
+    Trial& trial = trials[t];
+    trial.setting = t / runs;
+    trial.settings = settings[trial.setting];
+    if (!seeds.empty()) trial.seed = seeds[t % runs];
+    trial.name = NameOf(trial, t + 1, count);
+    trial.config = ConfigOf(config_text, train, trial);
+  }
+  return trials;
 }
 
 void CheckDiffer(const std::vector<Trial>& trials) {
@@ -192,19 +211,10 @@ SweepPlan MakeSweepPlan(const SweepFlags& flags, const std::vector<std::string>&
   if (halving) train.epochs = halving->first;
   SweepPlan plan{
       .config_text = ReadTextFile(train.config), .trials = {}, .halving = halving, .document = {}};
-  const size_t runs = std::max<size_t>(1, seeds.size()), count = settings.size() * runs;
-  for (size_t t = 0; t < count; ++t) {
-    Trial trial;
-    trial.setting = t / runs;
-    trial.settings = settings[trial.setting];
-    if (!seeds.empty()) trial.seed = seeds[t % runs];
-    trial.name = NameOf(trial, t + 1, count);
-    trial.config = ConfigOf(plan.config_text, train, trial);
-    plan.trials.push_back(std::move(trial));
-  }
+  plan.trials = TrialsOf(settings, seeds, plan.config_text, train);
   CheckDiffer(plan.trials);
   plan.document = DocumentOf(flags, words, seeds, plan.trials);
-  if (halving) plan.document["rungs"] = FirstRungs(*halving, count);
+  if (halving) plan.document["rungs"] = FirstRungs(*halving, plan.trials.size());
   return plan;
 }
 

@@ -48,8 +48,8 @@ TrainFlags ParseTrainOptions(const std::vector<std::string>& words);
 SweepPlan MakeSweepPlan(const SweepFlags& flags, const std::vector<std::string>& words,
                         TrainFlags train);
 
-// Takes over the document of a sweep that the folder has. Throws Error, which says what differs, for
-// another sweep than the plan's, and for a folder with other files and no sweep.
+// Takes over the document of a sweep that the folder has. Throws Error, which says what differs,
+// for another sweep than the plan's, and for a folder with other files and no sweep.
 void GoOnWithSweep(const std::string& folder, SweepPlan& plan);
 void WriteSweepDocument(const std::string& folder, const SweepPlan& plan);
 

@@ -161,6 +161,8 @@ parts, halved = (json.load(open(f"{folder}/sweep.json")) for folder in ("parts",
 assert parts == halved
 PYTHON
 rm -r parts halved
+fails_saying "no trial has a value of auc, so --halving has nothing to go by" sweep blind \
+  --seeds 2 --halving 2 --epochs 1:2 --metric auc -- --config short.json --data clicks.tsv
 
 # ---- refused before anything is written
 # refused TEXT ARGS…: the command fails, says this, and leaves no folder `new`.
