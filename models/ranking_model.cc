@@ -128,9 +128,10 @@ Variable RankingModel::Loss(Context& ctx, const Variable& outputs, const Tensor&
 
 Variable RankingModel::LossOfTask(Context& ctx, const Variable& outputs, size_t task,
                                   const LossRows& rows, double factor,
-                                  const CandidateGather& gather) const {
+                                  const CandidateGather& gather, const Tensor& log_q) const {
   if (config_.net.loss_of(task) == TaskLoss::kInBatchSoftmax) {
-    const TowerEmbeddings towers = SplitTowers(ctx, outputs);
+    TowerEmbeddings towers = SplitTowers(ctx, outputs);
+    if (log_q) towers = WithSamplingCorrection(ctx, towers, log_q);
     const AllCandidates all = gather ? gather(towers.candidate) : AllCandidates{towers.candidate};
     return InBatchSoftmax(ctx, towers.query, all.rows,
                           {.first = all.first,

@@ -66,9 +66,11 @@ class RankingModel : public EmbeddingModel {
   Variable Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
                 const Tensor& weights = {}) const;
   // That of one of several tasks, over the rows that count: Σ w·l·factor / Σ w, 0 where none does.
-  // `gather`: of a task by in_batch_softmax, makes the candidates of all ranks of this rank's.
+  // Of a task by in_batch_softmax: `gather` makes the candidates of all ranks of this rank's, and
+  // each score is less by log_q [B] of its candidate, where it is defined.
   Variable LossOfTask(Context& ctx, const Variable& outputs, size_t task, const LossRows& rows,
-                      double factor = 1, const CandidateGather& gather = {}) const;
+                      double factor = 1, const CandidateGather& gather = {},
+                      const Tensor& log_q = {}) const;
   // The answers to each task, from Forward's outputs, [B] of one task, [B, tasks] of several:
   // probabilities of clicks, or numbers of tasks by mse. Not recorded.
   Tensor Probabilities(Context& ctx, const Variable& outputs) const;

@@ -82,9 +82,27 @@ void CheckTowers(const RankingNetConfig& config) {
     TESSERA_CHECK(features->empty() != two_tower, "{}: query and candidate: expected {}",
                   ToString(config.type), two_tower ? "features of each" : "none");
   CheckSizes(config, "layers", config.tower_layers, two_tower);
+  TESSERA_CHECK(std::isfinite(config.temperature) && config.temperature > 0,
+                "{}: temperature: expected a number above 0, got {}", ToString(config.type),
+                config.temperature);
+  TESSERA_CHECK(two_tower || (config.temperature == 1 && !config.normalize),
+                "{}: temperature and normalize are of two_tower", ToString(config.type));
 }
 
 }  // namespace
+
+void CheckSamplingCorrection(const RankingNetConfig& config) {
+  if (!config.sampling_correction) return;
+  TESSERA_CHECK(
+      std::ranges::any_of(config.tasks,
+                          [](const auto& task) { return task.loss == TaskLoss::kInBatchSoftmax; }),
+      "sampling_correction beside tasks none of which has the loss in_batch_softmax, "
+      "which it corrects");
+  const auto& [slots, alpha] = *config.sampling_correction;
+  CheckPositive(slots, SamplingCorrection::kMostSlots, "sampling_correction: slots");
+  TESSERA_CHECK(alpha > 0 && alpha <= 1,
+                "sampling_correction: alpha: expected a number above 0, up to 1, got {}", alpha);
+}
 
 void CheckAttention(const RankingNetConfig& config) {
   TESSERA_CHECK(config.attention.empty() || config.type != Type::kTwoTower,
@@ -160,6 +178,7 @@ void CheckRankingNetConfig(const RankingNetConfig& config) {
                 "ids come with");
   CheckAttention(config);
   CheckTasks(config);
+  CheckSamplingCorrection(config);
   if (mixture) CheckOutputs(config, "tower_arch", config.tower_arch, 1);
   if (over) CheckOutputs(config, "over_arch", config.over_arch, config.num_tasks());
 }

@@ -8,13 +8,14 @@
 //   deepfm           dense_in, hidden, deep_fm_dim
 //   mmoe             dense_in, dense_arch, experts, expert_arch, tower_arch
 //   ple              the same as mmoe, extraction_layers, task_experts
-//   two_tower        query, candidate, tower_layers
+//   two_tower        query, candidate, tower_layers, temperature, normalize, sampling_correction
 //
 // Any of them may have tasks, and weighted or position_weights, and all but two_tower attention.
 // Each may be without dense features: dense_in is then 0, and there is no dense_arch, or hidden.
 // Two towers have none.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,16 @@ struct SequenceAttention {
   friend bool operator==(const SequenceAttention&, const SequenceAttention&) = default;
 };
 
+// In a softmax over the candidates of a batch, popular items are negatives more often than others.
+// While training, each candidate's score is less by the log of how often it comes in a step
+// (item_frequencies.h): the model then learns scores of items that are drawn alike.
+struct SamplingCorrection {
+  static constexpr int64_t kMostSlots = int64_t{1} << 28;
+  int64_t slots = 1 << 20;  // that hashes of items share
+  double alpha = 0.01;      // weight of a new gap between two occurrences, up to 1
+  friend bool operator==(const SamplingCorrection&, const SamplingCorrection&) = default;
+};
+
 struct RankingNetConfig {
   RankingModelType type = RankingModelType::kDlrm;
   int64_t dense_in = 0;  // dense features
@@ -77,6 +88,10 @@ struct RankingNetConfig {
   std::vector<TaskConfig> tasks = {};     // empty: one, the data's first label, by bce
   std::vector<std::string> query = {}, candidate = {};  // features of each of two towers
   std::vector<int64_t> tower_layers = {};               // sizes of each of two towers
+  // Two towers' product is divided by it; their embeddings have the length 1 first, if `normalize`.
+  float temperature = 1;
+  bool normalize = false;
+  std::optional<SamplingCorrection> sampling_correction = {};
   int64_t num_tasks() const { return tasks.empty() ? 1 : static_cast<int64_t>(tasks.size()); }
   TaskLoss loss_of(size_t task) const { return tasks.empty() ? TaskLoss::kBce : tasks[task].loss; }
 };
@@ -107,8 +122,11 @@ bool TakesAnyDims(RankingModelType type);
 // sequence, or of two towers.
 void CheckAttention(const RankingNetConfig& config);
 
+// Throws Error for a sampling_correction that no task by in_batch_softmax would use.
+void CheckSamplingCorrection(const RankingNetConfig& config);
+
 // Throws Error for a size that is missing, not above 0, or of another type of model, for another
-// number of outputs than tasks, for tasks of one name, and as CheckAttention does.
+// number of outputs than tasks, for tasks of one name, and as the checks above do.
 void CheckRankingNetConfig(const RankingNetConfig& config);
 
 }  // namespace tessera

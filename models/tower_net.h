@@ -1,17 +1,20 @@
 #ifndef TESSERA_MODELS_TOWER_NET_H_
 #define TESSERA_MODELS_TOWER_NET_H_
 // Two towers: the pooled rows of the query's features through an MLP, those of the candidate's
-// through another one, to embeddings of one size. What they say of each other is their dot product.
+// through another one, to embeddings of one size. What they say of each other is their dot product,
+// divided by the temperature.
 #include <string>
 #include <vector>
 
 #include "models/layers/mlp.h"
 #include "models/ranking_net.h"
 #include "runtime/context.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 
-// Outputs: [B, 2·E], the query's embedding and the candidate's. Dense features are left alone.
+// Outputs: [B, 2·E], the query's embedding over the temperature and the candidate's, so that their
+// product is the score wherever it is asked for. Dense features are left alone.
 // Parameters, as TwoTower's: "query_proj._mlp.<i>._linear.…", "candidate_proj.…".
 class TowerNet final : public RankingNet {
  public:
@@ -35,9 +38,11 @@ class TowerNet final : public RankingNet {
   static Tower MakeTower(Context& ctx, const RankingNetConfig& config, const char* name,
                          const std::vector<std::string>& own,
                          const std::vector<PooledFeature>& features);
-  static Variable Embed(Context& ctx, const Tower& tower, const Variable& pooled);
+  Variable Embed(Context& ctx, const Tower& tower, const Variable& pooled) const;
 
   Tower query_, candidate_;
+  float temperature_;
+  bool normalize_;
 };
 
 // Both halves of a TowerNet's outputs.
@@ -45,6 +50,9 @@ struct TowerEmbeddings {
   Variable query, candidate;  // [B, E]
 };
 TowerEmbeddings SplitTowers(Context& ctx, const Variable& outputs);
+// With one more column, by which every product is less by log_q [B] of its candidate.
+TowerEmbeddings WithSamplingCorrection(Context& ctx, const TowerEmbeddings& towers,
+                                       const Tensor& log_q);
 
 }  // namespace tessera
 #endif  // TESSERA_MODELS_TOWER_NET_H_

@@ -7,6 +7,7 @@
 #include "comm/leader.h"
 #include "data/batch_rows.h"
 #include "embedding/fused_optimizer.h"
+#include "models/item_frequencies.h"
 #include "models/tower_net.h"
 #include "optim/combined_optimizer.h"
 #include "optim/gradient_clipping_optimizer.h"
@@ -74,6 +75,8 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
     loss_weights_.push_back(t.task.weight == 1 ? Tensor()
                                                : Tensor::Full(ctx, Shape(), t.task.weight));
   if (ranks_) parallel_.emplace(ctx, *comm(), model_.Parameters());
+  if (config.model.sampling_correction)
+    frequencies_ = std::make_shared<ItemFrequencies>(*config.model.sampling_correction);
   MakeOptimizer();
   progress_.seed = config.seed;
 }
@@ -141,7 +144,8 @@ std::vector<LossRows> Trainer::RowsOfTasks(const Batch& part) {
 // All losses, those of tasks first. A rank's loss is that of its rows times the number of ranks, so
 // that the mean over the ranks is the loss of all.
 std::vector<Variable> Trainer::Losses(const Variable& outputs, const Batch& batch,
-                                      const std::vector<LossRows>& counted, int64_t rows) {
+                                      const std::vector<LossRows>& counted, int64_t rows,
+                                      const Tensor& log_q) {
   std::vector<Variable> losses;
   CandidateGather gather;
   if (ranks_)
@@ -151,13 +155,24 @@ std::vector<Variable> Trainer::Losses(const Variable& outputs, const Batch& batc
     };
   const double factor = ranks_ ? comm()->size() : 1;
   for (size_t t = 0; t < tasks_.size(); ++t)
-    losses.push_back(model_.LossOfTask(ctx_, outputs, t, counted[t], factor, gather));
+    losses.push_back(model_.LossOfTask(ctx_, outputs, t, counted[t], factor, gather, log_q));
   for (const AuxiliaryLoss& more : more_losses_) {
     const auto mean = [&] { return more.mean(ctx_, outputs, batch); };
     losses.push_back(ranks_ ? LossOfPart(ctx_, *comm(), outputs, batch.size(), rows, mean)
                             : mean());
   }
   return losses;
+}
+
+Tensor Trainer::LogFrequencies(const Batch& part) {
+  if (!frequencies_) return {};
+  std::vector<int64_t> items = ItemsOf(ctx_, part.features, config_.model.candidate);
+  const int64_t rows = part.whole_size(), mine = std::ssize(items);
+  if (ranks_)
+    items = GatherParts(ctx_, *comm(), Tensor::From(ctx_, items), rows).ToVector<int64_t>();
+  const std::vector<float> logs = frequencies_->Observe(items, progress_.step + 1);
+  const int64_t first = ranks_ ? FirstRowOfRank(*comm(), rows) : 0;
+  return Tensor::From(ctx_, std::vector<float>(logs.begin() + first, logs.begin() + first + mine));
 }
 
 std::vector<ScoredBatch> Trainer::Scored(const Variable& outputs,
@@ -201,8 +216,9 @@ double Trainer::StepBackward(const Batch& batch, int64_t rows, std::vector<Score
   const std::vector<LossRows> counted = RowsOfTasks(batch);
   Tape tape(ctx_);
   const Variable outputs = Forward(batch);
-  const std::vector<Variable> losses = Losses(outputs, batch, counted, rows);
+  const std::vector<Variable> losses = Losses(outputs, batch, counted, rows, LogFrequencies(batch));
   const double loss = ReadLossSync(losses);
+  if (frequencies_) frequencies_->Commit();
   if (scored != nullptr) *scored = Scored(outputs, counted);
   if (parallel_) parallel_->Overlap(ctx_, tape);
   Backward(tape, losses);

@@ -41,6 +41,8 @@
 
 namespace tessera {
 
+class ItemFrequencies;
+
 // Predictions and labels of one batch for one task, on the context's device.
 struct ScoredBatch {
   Tensor predictions, labels, weights;  // [B]; weights are 0 of rows that don't count
@@ -139,7 +141,11 @@ class Trainer {
   Variable Forward(const Batch& batch);
   std::vector<LossRows> RowsOfTasks(const Batch& part);
   std::vector<Variable> Losses(const Variable& outputs, const Batch& batch,
-                               const std::vector<LossRows>& counted, int64_t rows);
+                               const std::vector<LossRows>& counted, int64_t rows,
+                               const Tensor& log_q = {});
+  // For each example of this rank's part, the log of how often its candidate comes in a step of all
+  // ranks; undefined where the model corrects nothing. Every rank calls.
+  Tensor LogFrequencies(const Batch& part);
   std::vector<ScoredBatch> Scored(const Variable& outputs, const std::vector<LossRows>& counted);
   double ReadLossSync(const std::vector<Variable>& losses);
   void Backward(Tape& tape, const std::vector<Variable>& losses);
@@ -191,8 +197,9 @@ class Trainer {
   RankingModel model_;
   std::optional<DistributedModelParallel> parallel_;  // with ranks
   std::shared_ptr<DenseOptimizer> dense_;
-  std::shared_ptr<WarmupOptimizer> warmup_;  // null without a schedule
-  std::shared_ptr<Optimizer> optimizer_;     // of tables and dense parameters
+  std::shared_ptr<WarmupOptimizer> warmup_;       // null without a schedule
+  std::shared_ptr<Optimizer> optimizer_;          // of tables and dense parameters
+  std::shared_ptr<ItemFrequencies> frequencies_;  // of a model that corrects by them, else null
   // Since the last save, where they are tracked; with ranks, of each of ShardedTables::parts.
   std::vector<ModelDeltaTracker> changes_;
   bool was_tracking_ = false;  // tables go on marking rows: none of them can go

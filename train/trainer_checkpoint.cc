@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "metrics/state/metric_state.h"
+#include "models/item_frequencies.h"
 #include "runtime/tensor.h"
 #include "sharding/checkpoint/save_checkpoint.h"
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
@@ -19,6 +20,7 @@ namespace tessera {
 namespace {
 
 constexpr char kWarmupState[] = "warmup";
+constexpr char kFrequenciesKey[] = "__item_frequencies";
 
 bool HasOptimizerState(const CheckpointIndex& index) {
   const std::string prefix = kOptimizerPrefix;
@@ -67,6 +69,9 @@ std::vector<NamedTensor> Trainer::RestOfState() const {
     for (const auto& [name, tensor] : states)
       rest.push_back({OptimizerStateName(parameter, name), tensor});
   if (warmup_) rest.push_back({OptimizerStateName(kWarmupKey, kWarmupState), warmup_->Position()});
+  if (frequencies_)
+    for (const auto& [name, tensor] : frequencies_->State())
+      rest.push_back({OptimizerStateName(kFrequenciesKey, name), tensor});
   return rest;
 }
 
@@ -117,6 +122,7 @@ void Trainer::CheckStateIsThere(const std::string& path,
       throw Error(Format("{}: it lacks '{}*', which this model has", path, prefix));
   };
   if (warmup_) check(kWarmupKey);
+  if (frequencies_) check(kFrequenciesKey);
   if (!RemembersAnything(config_.dense_optimizer)) return;
   for (const std::string& parameter : DenseOptimizerKeys()) check(parameter);
 }
@@ -139,13 +145,17 @@ void Trainer::LoadRest(const std::vector<NamedTensor>& rest, bool with_optimizer
   OptimizerStateDict states;
   internal::AddOptimizerStates(optimizer, states);
   const auto schedule = warmup_ ? states.extract(kWarmupKey) : OptimizerStateDict::node_type();
+  const auto frequencies =
+      frequencies_ ? states.extract(kFrequenciesKey) : OptimizerStateDict::node_type();
   if (with_optimizer) dense_->CheckStateDict(states);
+  if (with_optimizer && frequencies) frequencies_->CheckState(frequencies.mapped());
   model_.LoadIdStateDict(ctx_, ids);
   if (with_optimizer && warmup_) {
     const bool known = schedule && schedule.mapped().contains(kWarmupState);
     warmup_->SetPosition(known ? schedule.mapped().at(kWarmupState) : Tensor());
   }
   if (with_optimizer) dense_->LoadStateDict(ctx_, states);
+  if (with_optimizer && frequencies) frequencies_->LoadState(frequencies.mapped());
   for (NamedTensor& named : metrics) named.tensor = named.tensor.ToHost();
   loaded_metrics_ = std::move(metrics);
 }

@@ -29,7 +29,7 @@ struct TrainingPlace {
 struct TrainingMemory {
   std::vector<TableMemory> tables;
   double ids = 0;    // of managed collision
-  double dense = 0;  // parameters, gradients, states, on each rank
+  double dense = 0;  // parameters, gradients, states, how often items come, on each rank
   double batch = 0;  // of the host alone
 
   double making() const;  // of the largest table that is filled from a copy

@@ -118,6 +118,22 @@ constexpr KeyMeaning kMeanings[] = {
     {"model.task_experts", "Experts of each task's own, in each layer."},
     {"model.query", "Features of the query's tower."},
     {"model.candidate", "Features of the candidate's tower."},
+    {"model.temperature",
+     "The product of both vectors is divided by this number, above 0, wherever it is used: in "
+     "losses, evaluations and answers."},
+    {"model.normalize",
+     "Whether both vectors are divided by their length first, so that their product is a cosine."},
+    {"model.sampling_correction",
+     "While training, the score of each candidate in a task by in_batch_softmax is less by the log "
+     "of how often it comes in a step, which is estimated as batches come (Yi et al., RecSys "
+     "2019): "
+     "popular items are then not pushed away for being negatives more often. Without it: scores "
+     "stay as they are."},
+    {"model.sampling_correction.slots",
+     "Slots of 12 bytes that hashes of items share; an item is what the features of candidate "
+     "say."},
+    {"model.sampling_correction.alpha",
+     "The weight of a new gap between two occurrences of an item in its average, up to 1."},
     {"model.weighted",
      "Whether ids come with weights, by which their rows are multiplied: features of the data then "
      "have weights or weight_after."},

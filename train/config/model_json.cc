@@ -111,6 +111,31 @@ void ReadMixture(JsonObject& object, RankingNetConfig& config) {
   ReadSize(object, "task_experts", config.task_experts);
 }
 
+void ReadTemperature(JsonObject& object, RankingNetConfig& config) {
+  object.Try([&] {
+    object.Optional("temperature", config.temperature);
+    object.Note("temperature", Above(0));
+    if (!(config.temperature > 0))
+      ThrowExpected(object.at("temperature"), "a number above 0", config.temperature);
+  });
+}
+
+SamplingCorrection ReadSamplingCorrection(const Json& value, const std::string& where,
+                                          JsonProblems* problems) {
+  JsonObject object(value, where, problems);
+  SamplingCorrection correction;
+  object.Try(
+      [&] { object.OptionalPositive("slots", correction.slots, SamplingCorrection::kMostSlots); });
+  object.Try([&] {
+    object.Optional("alpha", correction.alpha);
+    object.Note("alpha", {{"exclusiveMinimum", 0}, {"maximum", 1}});
+    if (!(correction.alpha > 0 && correction.alpha <= 1))
+      ThrowExpected(object.at("alpha"), "a number above 0, up to 1", correction.alpha);
+  });
+  object.Finish();
+  return correction;
+}
+
 // Dense features are left alone.
 void ReadTowers(JsonObject& object, RankingNetConfig& config) {
   for (const auto& [key, features] :
@@ -123,6 +148,11 @@ void ReadTowers(JsonObject& object, RankingNetConfig& config) {
     });
   }
   ReadSizes(object, "layers", config.tower_layers);
+  ReadTemperature(object, config);
+  object.Try([&] { object.Optional("normalize", config.normalize); });
+  object.Part("sampling_correction", JsonNeed::kOptional, [&](const auto&... correction) {
+    config.sampling_correction = ReadSamplingCorrection(correction...);
+  });
 }
 
 void ReadPositionWeights(JsonObject& object, RankingNetConfig& config) {
@@ -219,6 +249,7 @@ RankingNetConfig ReadNet(const Json& value, const std::string& where, JsonProble
   if (problems != nullptr && problems->In(where)) return config;
   object.Try([&] { CheckAttention(config); });
   object.Try([&] { CheckLosses(object.at("tasks"), config); });
+  object.Try([&] { CheckSamplingCorrection(config); });
   object.Try([&] { CheckOutputsOfType(object, config); });
   return config;
 }
@@ -258,6 +289,11 @@ Json RankingNetToJson(const RankingNetConfig& config) {
   add_sizes("layers", config.tower_layers);
   if (!config.query.empty()) json["query"] = config.query;
   if (!config.candidate.empty()) json["candidate"] = config.candidate;
+  if (config.temperature != 1) json["temperature"] = ShortestDouble(config.temperature);
+  if (config.normalize) json["normalize"] = true;
+  if (config.sampling_correction)
+    json["sampling_correction"] = {{"slots", config.sampling_correction->slots},
+                                   {"alpha", config.sampling_correction->alpha}};
   for (const SequenceAttention& one : config.attention)
     json["attention"].push_back({{"sequence", one.sequence},
                                  {"target", one.target},
