@@ -32,7 +32,7 @@ constexpr char kFooter[] =
     "  tessera train --config examples/criteo.json --data clicks\n"
     "  tessera preprocess day_0.gz day_1.gz day_2.gz -o criteo --contiguous --shuffle "
     "--keep-last\n"
-    "  tessera preprocess --config own.json clicks.jsonl -o clicks\n"
+    "  tessera preprocess --config own.json clicks.jsonl -o clicks --shuffle\n"
     "  tessera train --config own.json --data clicks\n"
     "\n"
     "Inputs: Criteo text, plain or .gz; npy days as TorchRec writes them, named by the common "
@@ -41,9 +41,8 @@ constexpr char kFooter[] =
     "With --config, inputs are text (jsonl, csv, tsv; plain, .gz or .zst; patterns, or -) that its "
     "data schema describes: bags, weights, several labels, times. The schema decides what becomes "
     "of each cell, and its tables what ids are taken modulo, so that train, predict and plan take "
-    "the folder in place of the text, with the same bits. Rows stay in their order; \"shuffle\" of "
-    "a configuration mixes them while training. A shard has --shard-rows rows, or fewer where they "
-    "would take more than a quarter of --memory-mib.\n"
+    "the folder in place of the text, with the same bits. A shard has --shard-rows rows, or fewer "
+    "where they would take more than a quarter of --memory-mib.\n"
     "The output is a folder of shards, which train and inspect take as it is, or, with --to npy, "
     "npy files.\n"
     "--contiguous numbers the ids of each column 2, 3, … in the order in which they come first; "
@@ -53,10 +52,15 @@ constexpr char kFooter[] =
     "text.\n"
     "As TorchRec's scripts: --missing zero --dense log_from_min (--contiguous, --shuffle "
     "--keep-last) --to npy.\n"
-    "--shuffle mixes the rows of all inputs, every order with equal chance. With --keep-last the "
-    "last input stays as it is, behind the others, for evaluation.\n"
-    "The first pass writes the rows as columns into a folder inside the output, which takes "
-    "about the space of the text and is removed in the end. Memory stays near --memory-mib.\n";
+    "--shuffle mixes the rows of all inputs, every order with equal chance; the order depends on "
+    "--seed and the number of rows alone. With --keep-last the last input stays as it is, behind "
+    "the others, for evaluation. Without --shuffle rows stay in their order; \"shuffle\" of a "
+    "configuration mixes them while training. Until the output is whole, rows that are shuffled "
+    "lie "
+    "beside it: their numbers, 8 bytes for each id, and 16 for each bag.\n"
+    "Without --config, the first pass writes the rows as columns into a folder inside the output, "
+    "which takes about the space of the text and is removed in the end. Memory stays near "
+    "--memory-mib.\n";
 
 struct Flags {
   std::vector<std::string> set;
@@ -101,14 +105,6 @@ std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
 }
 
 ParseRowsOptions MakeParseOptions(const Flags& flags) {
-  for (const auto& [given, flag] :
-       {std::pair(flags.options.shuffle, "--shuffle"), {flags.options.keep_last, "--keep-last"}})
-    if (given)
-      throw Error(Format(
-          "{} beside --config: rows of a schema, which differ in size, keep their order; "
-          "\"shuffle\" of the configuration's \"data\" mixes them while training, and shuf the "
-          "lines of text before",
-          flag));
   const TrainConfig config = ReadConfigFile(flags.config, flags.set);
   if (config.data.schema == nullptr || !config.data.schema->is_text())
     throw Error(Format("--config {}: its data are of the format {}: expected jsonl, csv or tsv",
@@ -118,6 +114,9 @@ ParseRowsOptions MakeParseOptions(const Flags& flags) {
           .schema = *config.data.schema,
           .features = Features(config),
           .skip_bad_lines = flags.options.skip_bad_lines,
+          .shuffle = flags.options.shuffle,
+          .keep_last = flags.options.keep_last,
+          .seed = static_cast<uint64_t>(flags.seed),
           .shard_rows = flags.options.shard_rows,
           .memory_bytes = flags.memory_mib << 20};
 }
@@ -196,15 +195,14 @@ void AddIdFlags(Command command, Flags& f, const Flag& config) {
       .Excludes(config);
 }
 
-void AddOrderFlags(Command command, Flags& f, const Flag& config) {
-  command.Add("--shuffle", f.options.shuffle, "Put all rows in random order; not with --config");
+void AddOrderFlags(Command command, Flags& f) {
+  command.Add("--shuffle", f.options.shuffle, "Put all rows in random order");
   command.Add("--keep-last", f.options.keep_last,
               "With --shuffle: the rows of the last input stay as they are, behind the "
-              "others, for evaluation; not with --config");
+              "others, for evaluation");
   command.Add("--seed", f.seed, "Shuffle by this seed")
       .Within(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
-      .Value("N")
-      .Excludes(config);
+      .Value("N");
 }
 
 void AddOutputFlags(Command command, Flags& f, const Flag& config) {
@@ -216,7 +214,7 @@ void AddOutputFlags(Command command, Flags& f, const Flag& config) {
       .OneOf({"folder", "npy"})
       .Value("LAYOUT")
       .Excludes(config);
-  AddOrderFlags(command, f, config);
+  AddOrderFlags(command, f);
   command.Add("--shard-rows", f.options.shard_rows, "Rows of each shard")
       .Within(positive)
       .Value("N");

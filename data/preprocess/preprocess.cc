@@ -22,10 +22,7 @@ constexpr int64_t kReportRows = 1 << 14;  // between calls of on_progress
 
 void CheckOptions(const PreprocessOptions& o) {
   if (o.inputs.empty()) throw Error("nothing to preprocess: give files of rows");
-  if (o.keep_last && (!o.shuffle || o.inputs.size() < 2))
-    throw Error(
-        "keeping the last input as it is means to shuffle the others: it needs a shuffle "
-        "and two inputs or more");
+  CheckShuffle(o.shuffle, o.keep_last, o.inputs.size());
   for (const int64_t size : o.hash_sizes)
     if (size < 1) throw Error(Format("hash sizes: expected 1 or more, got {}", size));
   std::set<std::string> names;
@@ -256,9 +253,7 @@ class Preprocessor {
 
   void WriteShuffled(size_t inputs) {
     RowRecord record(dense_columns_, static_cast<int64_t>(columns_.size()));
-    const PreprocessedInput& last = report_.inputs[inputs - 1];
-    RowShuffler shuffler(spool_->folder(), record.bytes(), last.first_row + last.rows,
-                         options_.memory_bytes, options_.seed);
+    RowShuffler shuffler(spool_->folder(), options_.memory_bytes, options_.seed);
     ForEachRow(0, inputs, [&](const StoredRow& row) { shuffler.Add(record.Pack(row)); });
     shuffler.Drain([&](std::span<const char> packed) { Write(record.Unpack(packed)); });
   }
@@ -293,6 +288,13 @@ class Preprocessor {
 };
 
 }  // namespace
+
+void CheckShuffle(bool shuffle, bool keep_last, size_t inputs) {
+  if (keep_last && (!shuffle || inputs < 2))
+    throw Error(
+        "keeping the last input as it is means to shuffle the others: it needs a shuffle "
+        "and two inputs or more");
+}
 
 PreprocessReport Preprocess(const PreprocessOptions& options,
                             const std::function<void(const PreprocessProgress&)>& on_progress) {

@@ -9,6 +9,7 @@
 //
 // Memory is bounded by memory_bytes and a shard; the columns, in a folder inside the output that
 // goes in the end, take up to twice what text takes. Equal options and inputs give equal bytes.
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -62,6 +63,9 @@ struct PreprocessProgress {
   double fraction = 0;    // of the step
   int64_t rows = 0;       // done in the step
 };
+
+// Throws Error for a last input that is to stay as it is where no others are shuffled.
+void CheckShuffle(bool shuffle, bool keep_last, size_t inputs);
 
 // Throws Error for options that do not fit together, bad data, and output that cannot be written;
 // the output's index, or npy files, are then not there.

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <numeric>
+#include <utility>
 
-#include "data/row_order.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"
 #include "runtime/numbers/random.h"
@@ -13,8 +12,9 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMaxBuckets = 512;           // open files
-constexpr uint64_t kBuckets = 0, kOrders = 1;  // sequences: of rows' buckets, then one a bucket
+constexpr int kKeyBits = 64;
+constexpr int kBucketBits = 6, kMostCuts = 2;  // up to 3·2^6 files are open
+constexpr uint64_t kKeys = 0;                  // the sequence of random numbers
 
 [[noreturn]] void ThrowErrno(const std::string& folder, const char* what) {
   throw Error(Format("{}: rows to shuffle cannot be {}: {}", folder, what, std::strerror(errno)));
@@ -22,47 +22,87 @@ constexpr uint64_t kBuckets = 0, kOrders = 1;  // sequences: of rows' buckets, t
 
 }  // namespace
 
-RowShuffler::RowShuffler(const std::string& folder, int64_t row_bytes, int64_t rows,
-                         int64_t memory_bytes, uint64_t seed)
-    : row_bytes_(static_cast<size_t>(row_bytes)), seed_(seed), folder_(folder) {
+RowShuffler::RowShuffler(const std::string& folder, int64_t memory_bytes, uint64_t seed)
+    : RowShuffler(folder, memory_bytes, 0) {
+  seed_ = seed;
+}
+
+RowShuffler::RowShuffler(const std::string& folder, int64_t memory_bytes, int bits)
+    : folder_(folder), memory_bytes_(memory_bytes), bits_(bits) {
   TESSERA_CHECK_GT(memory_bytes, 0, "bytes of memory to shuffle rows");
-  const int64_t bytes = row_bytes * rows;
-  const int64_t buckets = std::max<int64_t>(1, (bytes + memory_bytes - 1) / memory_bytes);
-  if (buckets > kMaxBuckets)
-    throw Error(Format("shuffling {} bytes of rows needs at least {} bytes of memory, not {}",
-                       bytes, bytes / kMaxBuckets, memory_bytes));
-  for (int64_t b = 0; b < buckets; ++b) {
-    const std::string path = PathIn(folder, Format("bucket-{}", b));
-    files_.emplace_back(std::fopen(path.c_str(), "w+b"), std::fclose);
-    if (files_.back() == nullptr) ThrowErrno(folder, "written");
+  for (int b = 0; b < 1 << kBucketBits; ++b) files_.emplace_back(nullptr, std::fclose);
+}
+
+std::FILE* RowShuffler::FileOf(size_t bucket) {
+  File& file = files_[bucket];
+  if (file == nullptr) {
+    const std::string path = PathIn(folder_, Format("bucket-{}-{}", bits_, bucket));
+    file.reset(std::fopen(path.c_str(), "w+b"));
+    if (file == nullptr) ThrowErrno(folder_, "written");
     std::remove(path.c_str());
   }
+  return file.get();
 }
 
 void RowShuffler::Add(std::span<const char> row) {
-  TESSERA_CHECK_EQ(row.size(), row_bytes_, "bytes of a row");
-  const PhiloxBits bits = Philox(seed_, kBuckets, added_++);
-  const auto bucket = static_cast<size_t>(UniformBelow(buckets(), bits.v[0], bits.v[1]));
-  if (std::fwrite(row.data(), 1, row.size(), files_[bucket].get()) != row.size())
+  const PhiloxBits random = Philox(seed_, kKeys, added_++);
+  Put({uint64_t{random.v[0]} << 32 | random.v[1], row.size()}, row.data());
+}
+
+void RowShuffler::Put(const Head& head, const char* row) {
+  std::FILE* const file = FileOf(head.key << bits_ >> (kKeyBits - kBucketBits));
+  if (std::fwrite(&head, sizeof head, 1, file) != 1 ||
+      std::fwrite(row, 1, head.bytes, file) != head.bytes)
     ThrowErrno(folder_, "written");
 }
 
-void RowShuffler::DrainBucket(size_t bucket, const std::function<void(std::span<const char>)>& fn) {
-  const File file = std::move(files_[bucket]);
-  if (std::fflush(file.get()) != 0) ThrowErrno(folder_, "written");
-  std::vector<char> bytes(static_cast<size_t>(std::ftell(file.get())));
-  std::rewind(file.get());
-  if (std::fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size())
-    ThrowErrno(folder_, "read");
-  std::vector<int64_t> order(bytes.size() / row_bytes_);
-  std::iota(order.begin(), order.end(), 0);
-  Shuffle(seed_, kOrders + bucket, order);
-  for (const int64_t row : order)
-    fn(std::span(bytes).subspan(static_cast<size_t>(row) * row_bytes_, row_bytes_));
+void RowShuffler::Read(std::FILE* bucket, void* to, size_t count) const {
+  if (std::fread(to, 1, count, bucket) != count) ThrowErrno(folder_, "read");
 }
 
-void RowShuffler::Drain(const std::function<void(std::span<const char>)>& fn) {
-  for (size_t bucket = 0; bucket < files_.size(); ++bucket) DrainBucket(bucket, fn);
+// Rows of one key, of which there hardly are any, stay in their order.
+void RowShuffler::DrainBucket(std::FILE* bucket, int64_t bytes, const Fn& fn) {
+  std::vector<char> all(static_cast<size_t>(bytes));
+  Read(bucket, all.data(), all.size());
+  const auto head_at = [&](size_t at) {
+    Head head;
+    std::memcpy(&head, all.data() + at, sizeof head);
+    return head;
+  };
+  std::vector<std::pair<uint64_t, size_t>> order;  // keys, and where the rows lie
+  for (size_t at = 0; at < all.size(); at += sizeof(Head) + head_at(at).bytes)
+    order.emplace_back(head_at(at).key, at);
+  std::ranges::sort(order);
+  for (const auto& [key, at] : order)
+    fn(std::span(all).subspan(at + sizeof(Head), head_at(at).bytes));
+}
+
+void RowShuffler::DrainInParts(std::FILE* bucket, int64_t bytes, const Fn& fn) {
+  RowShuffler parts(folder_, memory_bytes_, bits_ + kBucketBits);
+  std::vector<char> row;
+  Head head;
+  for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(sizeof head + head.bytes)) {
+    Read(bucket, &head, sizeof head);
+    row.resize(head.bytes);
+    Read(bucket, row.data(), row.size());
+    parts.Put(head, row.data());
+  }
+  parts.Drain(fn);
+}
+
+void RowShuffler::Drain(const Fn& fn) {
+  for (File& owned : files_) {
+    const File file = std::move(owned);
+    if (file == nullptr) continue;
+    if (std::fflush(file.get()) != 0) ThrowErrno(folder_, "written");
+    const int64_t bytes = std::ftell(file.get());
+    std::rewind(file.get());
+    const bool can_cut = bits_ < kMostCuts * kBucketBits;
+    if (bytes > memory_bytes_ && can_cut)
+      DrainInParts(file.get(), bytes, fn);
+    else
+      DrainBucket(file.get(), bytes, fn);
+  }
 }
 
 }  // namespace tessera

@@ -85,6 +85,17 @@ json out '[f["name"] for f in d["features"]] == ["user", "shelf", "seen"]'
 json out 'd["features"][0]["ids"] == 3000 and d["features"][2]["weighted"]'
 json out '0.3 < d["labels"][0]["mean"] < 0.5 and d["labels"][0]["missing"] == 0'
 
+# ---- mixed once: the same rows in another order, one order a seed, and trained on as they lie
+run 0 preprocess --config own.json "${text[@]}" -o mixed --shuffle --seed 3 --shard-rows 700
+run 0 preprocess --config own.json "${text[@]}" -o mixed_again --shuffle --seed 3 \
+  --shard-rows 700 --memory-mib 1
+run 0 preprocess --config own.json "${text[@]}" -o mixed_other --shuffle --seed 4 --shard-rows 700
+cmp mixed/rows-00000.safetensors mixed_again/rows-00000.safetensors || fail "memory changes it"
+cmp -s mixed/rows-00000.safetensors mixed_other/rows-00000.safetensors && fail "seeds do not matter"
+cmp -s mixed/rows-00000.safetensors rows/rows-00000.safetensors && fail "nothing was shuffled"
+[ "$(ls mixed)" = "$(ls rows)" ] || fail "other files: $(ls mixed)"
+run 0 train --config own.json --data mixed --train-rows 0:2500 --eval-rows 2500: --json mixed.json
+
 # ---- shuffled and resumed, on ranks
 shuffled=(--config shuffled.json --data rows)
 run 0 train "${shuffled[@]}" --epochs 3 --checkpoint whole
@@ -104,14 +115,14 @@ fails_saying "rows: it is a folder of rows that were parsed before" preprocess -
   rows -o again
 fails_saying "small.json: its data are of the format planted: expected jsonl, csv or tsv" \
   preprocess --config small.json clicks.jsonl -o none
-for flag in --shuffle --keep-last --contiguous "--hash 5" "--seed 3" "--to npy" "--missing zero" \
+for flag in --contiguous "--hash 5" "--to npy" "--missing zero" \
   "--dense as_is" "--frequency-threshold 3"; do
   # shellcheck disable=SC2086  # a flag and its value
   fails_saying "--config" preprocess --config own.json clicks.jsonl -o none $flag
   has err "${flag% *}"
 done
-fails_saying '--shuffle beside --config: rows of a schema, which differ in size, keep their order' \
-  preprocess --config own.json clicks.jsonl -o none --shuffle
+fails_saying "keeping the last input as it is means to shuffle the others" \
+  preprocess --config own.json clicks.jsonl -o none --keep-last
 [ ! -e none ] || fail "a refusal left a folder"
 
 # ---- a file whose name is no UTF-8: documents have it with another character in that place

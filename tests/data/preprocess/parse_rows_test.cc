@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -169,6 +170,64 @@ TEST(ParseRows, ThreadsChangeNothing) {
   options.threads = 3;
   ParseRows(options);
   EXPECT_EQ(FilesOf(options.output), one);
+}
+
+// The rows of a folder, one after the other, by their times, which are 1000 times their numbers.
+std::vector<int64_t> NumbersOf(const Batch& batch) {
+  std::vector<int64_t> numbers;
+  for (const int64_t time : batch.time.span<int64_t>()) numbers.push_back(time / 1000);
+  return numbers;
+}
+
+TEST(ParseRows, ShuffledRowsKeepTheirColumns) {
+  Context ctx({.threads = 1});
+  ParseRowsOptions options = Options("shuffled");
+  options.shuffle = true;
+  options.seed = 4;
+  EXPECT_EQ(ParseRows(options).rows.rows, 100);
+  const Batch all = TextRows(ctx, Schema(), kFeatures);
+  const Batch mixed = All(ctx, MapBagFolders({options.output}, Schema(), kFeatures));
+  const std::vector<int64_t> order = NumbersOf(mixed);
+  EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
+  std::vector<int64_t> sorted = order, every(100);
+  std::sort(sorted.begin(), sorted.end());
+  std::iota(every.begin(), every.end(), 0);
+  EXPECT_EQ(sorted, every);
+  for (int64_t i = 0; i < 100; ++i)
+    ExpectSameBatch(
+        ctx, RowsOfBatch(ctx, mixed, i, i + 1),
+        RowsOfBatch(ctx, all, order[static_cast<size_t>(i)], order[static_cast<size_t>(i)] + 1));
+}
+
+TEST(ParseRows, TheOrderDependsOnTheSeedAlone) {
+  Context ctx({.threads = 1});
+  const auto order = [&](uint64_t seed, int threads, int64_t memory_bytes, bool keep_last) {
+    ParseRowsOptions options = Options("again");
+    options.shuffle = true;
+    options.keep_last = keep_last;
+    options.seed = seed;
+    options.threads = threads;
+    options.memory_bytes = memory_bytes;
+    ParseRows(options);
+    return NumbersOf(All(ctx, MapBagFolders({options.output}, Schema(), kFeatures)));
+  };
+  const std::vector<int64_t> one = order(1, 1, 1 << 30, false);
+  EXPECT_EQ(order(1, 3, 1 << 30, false), one);
+  EXPECT_EQ(order(1, 1, 2000, false), one);
+  EXPECT_NE(order(2, 1, 1 << 30, false), one);
+  std::vector<int64_t> kept = order(1, 1, 1 << 30, true), last(40);
+  std::iota(last.begin(), last.end(), 60);
+  EXPECT_TRUE(std::equal(last.begin(), last.end(), kept.begin() + 60));
+  EXPECT_FALSE(std::is_sorted(kept.begin(), kept.begin() + 60));
+  EXPECT_LT(*std::max_element(kept.begin(), kept.begin() + 60), 60);
+}
+
+TEST(ParseRows, ALastInputThatStaysNeedsOthersThatAreShuffled) {
+  ParseRowsOptions options = Options("none");
+  options.keep_last = true;
+  EXPECT_EQ(ErrorOf([&] { ParseRows(options); }),
+            "keeping the last input as it is means to shuffle the others: it needs a shuffle and "
+            "two inputs or more");
 }
 
 TEST(ParseRows, AShardEndsWhereMemoryIsFull) {
