@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "optim/dense_state_names.h"
 #include "optim/dense_step_impl.h"
 #include "optim/state_dict.h"
 #include "runtime/device/dispatch.h"
@@ -26,16 +27,6 @@ DenseStepKind KindOf(const DenseOptimizerConfig& c) {
   if (IsAdagrad(c))
     return c.name == "adagrad" ? DenseStepKind::kAdagrad : DenseStepKind::kRowwiseAdagrad;
   return c.momentum != 0 ? DenseStepKind::kSgdMomentum : DenseStepKind::kSgd;
-}
-
-std::vector<std::string> StateNames(const DenseOptimizerConfig& c) {
-  if (IsAdagrad(c)) return {"step", "sum"};
-  if (!IsAdam(c))
-    return c.momentum != 0 ? std::vector<std::string>{"momentum_buffer"}
-                           : std::vector<std::string>{};
-  std::vector<std::string> names = {"step", "exp_avg", "exp_avg_sq"};
-  if (c.amsgrad) names.emplace_back("max_exp_avg_sq");
-  return names;
 }
 
 // The coefficients of step t. Factors that depend on t are formed in double.
@@ -87,7 +78,7 @@ DenseOptimizer::DenseOptimizer(Context& ctx, std::vector<NamedParameter> paramet
                                DenseOptimizerConfig config)
     : parameters_(std::move(parameters)), config_(std::move(config)), slots_(parameters_.size()) {
   config_.Check();
-  state_names_ = StateNames(config_);
+  state_names_ = DenseStateNames(config_);
   internal::CheckKeysAreUnique(Keys());
   for (size_t i = 0; i < parameters_.size(); ++i) {
     CheckParameter(parameters_[i], config_.name == "rowwise_adagrad");

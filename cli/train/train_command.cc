@@ -16,6 +16,7 @@
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/numbers.h"
+#include "cli/train/checkpoint_room.h"
 #include "cli/train/dry_run.h"
 #include "cli/train/mllog.h"
 #include "cli/train/run_recorder.h"
@@ -269,6 +270,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (is_leader && !gpus.why_host.empty()) std::printf("%s\n", gpus.why_host.c_str());
   Communicator* const comm = gpus.nccl ? gpus.nccl.get() : host;
   const std::optional<TrainingRanks> ranks = PlanRanks(ctx, flags, config, there, gpus, comm);
+  CheckCheckpointRoom(flags, config, resumed.progress, host);
   if (flags.dry_run) {
     if (is_leader) SayChanges(changes);
     if (is_leader) PrintDryRun(flags, config, data, HostPlace(ctx, ranks), there, resumed.progress);

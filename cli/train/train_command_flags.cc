@@ -225,7 +225,7 @@ void AddTrainFlags(Command app, TrainFlags& f) {
   AddSetFlag(app, f.set);
   app.Add("--dry-run", f.dry_run,
           "Check all that a start checks (configuration, files and columns, checkpoint, memory, "
-          "plan, what would be written) and print what would run; train and write nothing");
+          "disk, plan, what would be written) and print what would run; train and write nothing");
   app.Add("--data", f.data,
           "Train on these rows: files of the configuration's \"format\", plain, .gz or .zst; a "
           "pattern stands for the files that match it, - for standard input. Folders of tessera "

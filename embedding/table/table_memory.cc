@@ -5,6 +5,17 @@
 #include "optim/state_bytes.h"
 
 namespace tessera {
+namespace {
+
+double RowBytes(const BaseEmbeddingConfig& config, int64_t columns) {
+  return static_cast<double>(SizeOf(config.data_type) * columns);
+}
+
+double StateBytes(const BaseEmbeddingConfig& config, int64_t columns) {
+  return static_cast<double>(StateBytesARow(config.optimizer, config.state_type, columns));
+}
+
+}  // namespace
 
 TableMemory& TableMemory::operator+=(const TableMemory& part) {
   rows += part.rows;
@@ -14,18 +25,19 @@ TableMemory& TableMemory::operator+=(const TableMemory& part) {
   return *this;
 }
 
+double BytesOfRows(const BaseEmbeddingConfig& config, int64_t rows, int64_t columns) {
+  return static_cast<double>(rows) * (RowBytes(config, columns) + StateBytes(config, columns));
+}
+
 TableMemory MemoryOfTable(const BaseEmbeddingConfig& config, int64_t rows, int64_t columns) {
   constexpr double kIndexBytes = 4;
   const auto count = static_cast<double>(rows);
-  const auto row_bytes = static_cast<double>(SizeOf(config.data_type) * columns);
-  const auto state_bytes =
-      static_cast<double>(StateBytesARow(config.optimizer, config.state_type, columns));
   TableMemory memory = {.name = config.name};
   const bool on_disk = config.location == EmbeddingLocation::kDisk;
-  memory.rows = count * (on_disk ? kIndexBytes : row_bytes);
-  memory.states = on_disk ? 0 : count * state_bytes;
+  memory.rows = count * (on_disk ? kIndexBytes : RowBytes(config, columns));
+  memory.states = on_disk ? 0 : count * StateBytes(config, columns);
   if (IsCached(config.location)) {
-    const double whole = count * (row_bytes + state_bytes),
+    const double whole = BytesOfRows(config, rows, columns),
                  lines = config.cache.bytes > 0 ? static_cast<double>(config.cache.bytes)
                                                 : whole * config.cache.load_factor;
     memory.cache = std::min(lines, whole);

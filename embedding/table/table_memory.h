@@ -27,5 +27,8 @@ inline TableMemory MemoryOfTable(const BaseEmbeddingConfig& config) {
   return MemoryOfTable(config, config.num_embeddings, config.embedding_dim);
 }
 
+// Bytes of so many rows and columns with their states, wherever they lie.
+double BytesOfRows(const BaseEmbeddingConfig& config, int64_t rows, int64_t columns);
+
 }  // namespace tessera
 #endif  // TESSERA_EMBEDDING_TABLE_TABLE_MEMORY_H_

@@ -12,6 +12,7 @@
 
 #include "runtime/base/checksums.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/files/disk_space.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/staging.h"
 
@@ -177,6 +178,14 @@ void WriteHeader(std::FILE* file, const std::string& header) {
   Write(file, header.data(), static_cast<int64_t>(header.size()));
 }
 
+// Bytes of all tensors; those of the header are few beside them.
+double SumOfBytes(const StreamedSafetensors& content) {
+  double sum = 0;
+  for (const auto& [name, tensor] : content.tensors)
+    sum += static_cast<double>(BytesOf(tensor)) + static_cast<double>(tensor.padding);
+  return sum;
+}
+
 // A number is known only after the elements: the header is written again then, in the room that the
 // longest number takes.
 void WriteOpened(std::FILE* file, StreamedSafetensors content,
@@ -332,6 +341,7 @@ void WriteSafetensors(const std::string& path, const StreamedSafetensors& conten
                       const SafetensorsChecksum* checksum) {
   AtomicFile file(path);
   try {
+    if (!IsStream(path)) CheckFileFits(path, SumOfBytes(content));
     WriteOpened(file.stream(), content, checksum);
   } catch (const std::exception& error) {
     TESSERA_FAIL("{}: cannot be written: {}", path, error.what());

@@ -188,6 +188,20 @@ TEST_F(SafetensorsTest, StreamsAreWrittenAsTheyCome) {
   EXPECT_EQ(SafetensorsFile(path).entries().at("t").shape, Shape({3})) << "as it was";
 }
 
+TEST_F(SafetensorsTest, AFileThatTheDiskHasNoRoomForIsNotBegun) {
+  const std::string folder = ::testing::TempDir() + "/too_large", path = folder + "/x";
+  std::filesystem::create_directory(folder);
+  WriteSafetensors(ctx_, path, {.tensors = {}, .metadata = {{"was", "there"}}});
+  const auto never = [](const StreamedTensor::Sink&) { FAIL() << "its elements were asked for"; };
+  const StreamedSafetensors content{.tensors = {{"t", {DType::kF32, {int64_t{1} << 58}, never}}},
+                                    .metadata = {}};
+  EXPECT_THAT([&] { WriteSafetensors(path, content); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("too_large/x: cannot be written: it takes "),
+                                         HasSubstr(" are free in "))));
+  EXPECT_EQ(SafetensorsFile(path).metadata().at("was"), "there");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "leftovers";
+}
+
 TEST_F(SafetensorsTest, AMissingFileOrFolderIsNamed) {
   EXPECT_THAT([&] { ReadSafetensors(ctx_, "/nowhere/x"); },
               ThrowsMessage<Error>(HasSubstr("/nowhere/x")));

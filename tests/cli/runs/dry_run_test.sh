@@ -29,6 +29,8 @@ has out "deep/er/a.safetensors (checkpoint)"
 has out "Nothing was trained or written"
 same_files run 0 "${train[@]}" --dry-run --ranks 2 --plan auto --checkpoint deep/folder
 has out "2 ranks (local)"
+has out "KiB a checkpoint; "
+has out " are free in "
 same_files run 0 "${train[@]}" --dry-run --run kept --epochs 3
 has out "kept/last.safetensors (checkpoint)"
 same_files mpi_dry_run
@@ -45,6 +47,16 @@ same_files fails_saying "a.safetensors: a file is there" "${train[@]}" --dry-run
 same_files fails_saying "cannot be written" "${train[@]}" --dry-run \
   --checkpoint a.safetensors/b.safetensors
 same_files fails_saying "the training takes about" "${train[@]}" --dry-run --memory-limit 10K
+huge=(--set tables[0].rows=60000000000000 --memory-limit 1000000000T)
+for how in "--checkpoint far" "--run far" "--best far"; do
+  same_files fails_saying "more on the disk of $PWD (each takes about" "${train[@]}" --dry-run \
+    $how "${huge[@]}"
+done
+same_files fails_saying "are free there" "${train[@]}" --dry-run --ranks 2 --checkpoint far \
+  "${huge[@]}"
+run 0 "${train[@]}" --dry-run "${huge[@]}"  # which saves nothing
+fails_saying "are free there" "${train[@]}" --checkpoint far "${huge[@]}"
+[ ! -e far ] || fail "a run that has no room for its checkpoints has begun"
 same_files fails_saying "nowhere.tsv" "${train[@]}" --dry-run --data nowhere.tsv
 same_files fails_saying "rows: expected an integer above 0, got 0" "${train[@]}" --dry-run \
   --set tables[0].rows=0

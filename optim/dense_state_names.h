@@ -1,0 +1,18 @@
+#ifndef TESSERA_OPTIM_DENSE_STATE_NAMES_H_
+#define TESSERA_OPTIM_DENSE_STATE_NAMES_H_
+// What a dense optimizer remembers of a parameter, by torch's names.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "optim/dense_optimizer_config.h"
+
+namespace tessera {
+
+std::vector<std::string> DenseStateNames(const DenseOptimizerConfig& config);
+
+// How many of these have as many elements as the parameter.
+int64_t CountStatesOfElements(const DenseOptimizerConfig& config);
+
+}  // namespace tessera
+#endif  // TESSERA_OPTIM_DENSE_STATE_NAMES_H_

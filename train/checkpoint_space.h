@@ -1,0 +1,33 @@
+#ifndef TESSERA_TRAIN_CHECKPOINT_SPACE_H_
+#define TESSERA_TRAIN_CHECKPOINT_SPACE_H_
+// The room on disk that a training's checkpoints take, from its configuration, before anything is
+// trained. A write itself looks whether its file fits (runtime/files/disk_space.h).
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/files/disk_space.h"
+#include "train/config/train_config.h"
+
+namespace tessera {
+
+// The bytes that a whole checkpoint has at least: weights and states of the tables and of the dense
+// part. Rows of growing tables, what is known of raw ids, and states of metrics come on top.
+double BytesOfCheckpoint(const TrainConfig& config);
+
+// Whole checkpoints that a training saves by one name.
+struct SavedCheckpoints {
+  std::string path = {};
+  std::vector<std::string> there = {};  // files and folders that the first ones take the place of
+  int64_t saves = 1;                    // how many the training makes at least
+  int64_t kept = 1;                     // how many of these stay side by side
+};
+
+// Throws Error where a disk has no room for the checkpoints that stay, and for one that is complete
+// before another one goes.
+void CheckCheckpointSpace(const TrainConfig& config, const std::vector<SavedCheckpoints>& saved,
+                          const std::function<DiskThere(const std::string&)>& disk_of = DiskOf);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CHECKPOINT_SPACE_H_
