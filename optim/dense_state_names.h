@@ -1,6 +1,6 @@
 #ifndef TESSERA_OPTIM_DENSE_STATE_NAMES_H_
 #define TESSERA_OPTIM_DENSE_STATE_NAMES_H_
-// What a dense optimizer remembers of a parameter, by torch's names.
+// Names, torch's own, of the states that a dense optimizer has of each parameter.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -8,6 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/memory_limit.h"
 #include "runtime/files/disk_space.h"
+#include "train/checkpoint/kept_checkpoints.h"
 
 namespace tessera::cli {
 namespace {
@@ -27,11 +28,14 @@ std::vector<SavedCheckpoints> CheckpointsOf(const TrainFlags& flags, const Train
                                             const std::optional<TrainingProgress>& from) {
   std::vector<SavedCheckpoints> saved;
   const std::string &last = flags.checkpoint, &best = flags.evaluation.best;
-  if (!last.empty())
+  if (!last.empty()) {
     saved.push_back({.path = last,
                      .there = {last},
                      .saves = SavesOf(flags, config, from),
-                     .kept = 1 + flags.keep_chains.value_or(0)});
+                     .kept = flags.keep_last.value_or(1) + flags.keep_chains.value_or(0)});
+    if (flags.keep_last)
+      for (const KeptCheckpoint& kept : KeptBeside(last)) saved[0].there.push_back(kept.path);
+  }
   if (!best.empty()) saved.push_back({.path = best, .there = {best}});
   return saved;
 }

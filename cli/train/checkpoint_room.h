@@ -8,8 +8,8 @@
 #include "cli/train/train_command_flags.h"
 #include "comm/communicator.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint_space.h"
 #include "train/config/train_config.h"
+#include "train/run/checkpoint_space.h"
 
 namespace tessera::cli {
 

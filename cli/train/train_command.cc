@@ -18,6 +18,7 @@
 #include "cli/show/numbers.h"
 #include "cli/train/checkpoint_room.h"
 #include "cli/train/dry_run.h"
+#include "cli/train/keep_last.h"
 #include "cli/train/mllog.h"
 #include "cli/train/run_recorder.h"
 #include "cli/train/train_command_flags.h"
@@ -187,6 +188,8 @@ TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resume
   TrainingRunOptions options;
   options.checkpoint = flags.checkpoint;
   options.checkpoint_every = flags.checkpoint_every;
+  options.keep_last = flags.keep_last;
+  options.goes_on_there = GoesOnThere(flags, resumed.progress);
   options.best = flags.evaluation.best;
   options.incremental = IncrementalOf(flags);
   options.resumed = resumed.chain;
@@ -320,6 +323,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   TrainConfig config = WithFlags(FindConfig(flags, resumed), flags);
   ApplyRunToEvaluations(flags, with_ranks, config);
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
+  CheckKeptBeside(flags, resumed.progress);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
   const bool on_gpu = ParseDevice(flags.device) != Device::Cpu();
   if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();

@@ -10,6 +10,7 @@
 #include "cli/gpu_ranks.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/numbers.h"
+#include "cli/train/keep_last.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
@@ -97,6 +98,12 @@ void AddCheckpointFlags(Command app, TrainFlags& f) {
   app.Add("--checkpoint-every", f.checkpoint_every, "Also save the checkpoint every STEPS steps")
       .Within(NumbersFrom(int64_t{1}, int64_t{1} << 40))
       .Value("STEPS");
+  app.Add("--keep-last", f.keep_last,
+          "Keep the last N checkpoints: besides --checkpoint the N-1 before it, named by their "
+          "steps "
+          "(model.step-00001000.safetensors)")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1} << 20))
+      .Value("N");
   app.Add("--incremental", f.incremental,
           "Save into the folder of --checkpoint: first a whole checkpoint, then deltas, files of "
           "only the rows that changed since the last save");
@@ -306,6 +313,7 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
     throw Error("--checkpoint-every needs --checkpoint to say where");
   CheckFlagsOfRanks(flags, with_ranks);
   CheckIncremental(flags);
+  CheckKeepLast(flags);
   CheckSavedTo("--checkpoint", flags.checkpoint, FormSaved(flags, with_ranks));
   CheckSavedTo("--best", flags.evaluation.best, FormOfBest(with_ranks));
   if (!flags.evaluation.mllog.empty() && !flags.resume.empty())

@@ -29,6 +29,7 @@ struct TrainFlags {
   int threads = 0;
   int stop_within = 300;  // seconds
   int64_t checkpoint_every = 0;
+  std::optional<int64_t> keep_last;
   bool incremental = false;
   std::optional<int64_t> max_deltas, keep_chains;
   std::optional<double> max_delta_share;

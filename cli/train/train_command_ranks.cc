@@ -97,6 +97,7 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
       {"--checkpoint", Given(!flags.checkpoint.empty())},
       {"--best", Given(!flags.evaluation.best.empty())},
       {"--checkpoint-every", std::to_string(flags.checkpoint_every)},
+      {"--keep-last", std::to_string(flags.keep_last.value_or(0))},
       {"--resume", WhereItStands(resumed)},
       {"--metrics", Given(!flags.metrics.empty())},
       {"--mllog", Given(!flags.evaluation.mllog.empty())},

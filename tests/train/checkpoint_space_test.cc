@@ -1,4 +1,4 @@
-#include "train/checkpoint_space.h"
+#include "train/run/checkpoint_space.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@ namespace tessera {
 namespace {
 
 using testing::ErrorOf;
+using ::testing::HasSubstr;
 using testing::SmallConfig;
 using testing::TempPath;
 using testing::WriteFile;
-using ::testing::HasSubstr;
 
 // All paths that begin with "/a" on a disk of so many free bytes, all others on another one.
 auto TwoDisks(double free_a, double free_other) {
@@ -30,11 +30,10 @@ auto TwoDisks(double free_a, double free_other) {
 }
 
 std::string Refused(const std::vector<SavedCheckpoints>& saved, double free_a, double free_other) {
-  return ErrorOf(
-      [&] { CheckCheckpointSpace(SmallConfig(), saved, TwoDisks(free_a, free_other)); });
+  return ErrorOf([&] { CheckCheckpointSpace(SmallConfig(), saved, TwoDisks(free_a, free_other)); });
 }
 
-// What a trained model takes on disk is what was told before, but for names and counters.
+// A trained model takes the bytes that were told before, but for names and counters.
 TEST(CheckpointSpace, BytesAreThoseOfTheFile) {
   for (const char* dense : {R"({"name": "adam", "lr": 0.01, "amsgrad": true})",
                             R"({"name": "sgd", "lr": 0.01})", R"({"name": "adagrad"})"}) {

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <filesystem>
 
+#include "comm/leader.h"
 #include "runtime/base/check.h"
+#include "train/checkpoint/kept_checkpoints.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/run/evaluation_schedule.h"
 #include "train/run/measure_tables.h"
@@ -45,6 +47,7 @@ class TrainingRun {
     if (trainer.comm() != nullptr) options_.stop = StopTogether(*trainer.comm(), options_.stop);
     if (options.metrics.any()) metrics_.emplace(trainer.context(), trainer, options.metrics);
     if (options.incremental && !options.checkpoint.empty()) OpenCheckpoints();
+    if (options.keep_last && !options.checkpoint.empty()) OpenKept();
   }
 
   TrainingRunReport Run() {
@@ -73,6 +76,13 @@ class TrainingRun {
     checkpoints_.emplace(folder, *options_.incremental);
     if (options_.resumed && std::filesystem::equivalent(options_.resumed->folder, folder))
       checkpoints_->GoOnFrom(*options_.resumed);
+  }
+
+  void OpenKept() {
+    TESSERA_CHECK(!options_.incremental, "{}: keep_last beside incremental", options_.checkpoint);
+    const int64_t step = trainer_.progress().step;
+    kept_.emplace(options_.checkpoint, *options_.keep_last,
+                  options_.goes_on_there ? std::optional(step) : std::nullopt);
   }
 
   bool GoesOnOfRanks() const {
@@ -264,9 +274,27 @@ class TrainingRun {
     });
   }
 
+  // Does what one process does for all ranks.
+  template <typename Fn>
+  void OnOne(Fn&& fn) {
+    if (trainer_.comm() == nullptr) return fn();
+    InvokeOnRankAndBroadcastResult(*trainer_.comm(), 0, "keeping earlier checkpoints", [&] {
+      fn();
+      return true;
+    });
+  }
+
+  // Replaces the checkpoint.
+  void SaveLast() {
+    const int64_t step = trainer_.progress().step;
+    if (kept_) timer_.Hold([&] { OnOne([&] { kept_->BeforeSave(step); }); });
+    SaveWhole(options_.checkpoint);
+    if (kept_) timer_.Hold([&] { OnOne([&] { kept_->AfterSave(step); }); });
+  }
+
   void Save() {
     if (options_.checkpoint.empty()) return;
-    if (!checkpoints_ && !of_ranks_) return SaveWhole(options_.checkpoint);
+    if (!checkpoints_ && !of_ranks_) return SaveLast();
     timer_.Hold([&] {
       if (schedule_) trainer_.SetEvaluation(schedule_->Text());
       if (checkpoints_)
@@ -287,6 +315,7 @@ class TrainingRun {
   std::optional<TrainingMetrics> metrics_;
   std::optional<IncrementalCheckpoints> checkpoints_;
   std::optional<RankCheckpoints> of_ranks_;
+  std::optional<KeptCheckpoints> kept_;
   Timer timer_;
   TrainingRunReport report_;
 };

@@ -1,5 +1,5 @@
-#ifndef TESSERA_TRAIN_CHECKPOINT_SPACE_H_
-#define TESSERA_TRAIN_CHECKPOINT_SPACE_H_
+#ifndef TESSERA_TRAIN_RUN_CHECKPOINT_SPACE_H_
+#define TESSERA_TRAIN_RUN_CHECKPOINT_SPACE_H_
 // The room on disk that a training's checkpoints take, from its configuration, before anything is
 // trained. A write itself looks whether its file fits (runtime/files/disk_space.h).
 #include <cstdint>
@@ -30,4 +30,4 @@ void CheckCheckpointSpace(const TrainConfig& config, const std::vector<SavedChec
                           const std::function<DiskThere(const std::string&)>& disk_of = DiskOf);
 
 }  // namespace tessera
-#endif  // TESSERA_TRAIN_CHECKPOINT_SPACE_H_
+#endif  // TESSERA_TRAIN_RUN_CHECKPOINT_SPACE_H_

@@ -1,4 +1,4 @@
-#include "train/checkpoint_space.h"
+#include "train/run/checkpoint_space.h"
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kFloat = 4;
 
-// What lies on one disk.
+// The bytes that come on one disk.
 struct Room {
   DiskThere disk;
   double stays = 0;       // bytes that come on top of those there
@@ -42,8 +42,8 @@ double BytesOfCheckpoint(const TrainConfig& config) {
   for (const EmbeddingBagConfig& table : tables) {
     if (table.growing) continue;
     const bool dense = std::holds_alternative<Dense>(table.optimizer);
-    bytes += (dense ? dense_copies : 1) *
-             BytesOfRows(table, table.num_embeddings, table.embedding_dim);
+    bytes +=
+        (dense ? dense_copies : 1) * BytesOfRows(table, table.num_embeddings, table.embedding_dim);
   }
   const RankingNetSize net = SizeOfRankingNet(config.model, PooledFeatures(tables, config.model));
   return bytes + net.parameters * kFloat * dense_copies;

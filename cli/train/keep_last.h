@@ -1,0 +1,22 @@
+#ifndef TESSERA_CLI_TRAIN_KEEP_LAST_H_
+#define TESSERA_CLI_TRAIN_KEEP_LAST_H_
+// `tessera train --keep-last`: what it does not go with.
+#include <optional>
+
+#include "cli/train/train_command_flags.h"
+#include "train/checkpoint/checkpoint.h"
+
+namespace tessera::cli {
+
+// Throws Error for --keep-last beside flags that it does not go with.
+void CheckKeepLast(const TrainFlags& flags);
+
+// Whether training goes on from the checkpoint that it replaces, or from one kept beside it.
+// `from`: where it stands; absent where only weights are known.
+bool GoesOnThere(const TrainFlags& flags, const std::optional<TrainingProgress>& from);
+
+// Throws Error where --keep-last would remove what another training has kept.
+void CheckKeptBeside(const TrainFlags& flags, const std::optional<TrainingProgress>& from);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_KEEP_LAST_H_
