@@ -93,8 +93,10 @@ std::string Unexpected(const CLI::App& app) {
 
 // Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
 int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return AfterOutput(app.exit(error));
-  const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  // `tessera trian --help` asks for the help of a command that is not there.
+  const bool no_command = app.get_subcommands().empty() && !app.remaining().empty();
+  const bool unexpected = no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if (error.get_exit_code() == 0 && !no_command) return AfterOutput(app.exit(error));
   std::cerr << "tessera: " << (unexpected ? Unexpected(app) : error.what()) << Suggestion(app)
             << " (see " << CommandPath(app) << " --help)\n";
   return 1;

@@ -22,15 +22,18 @@ void CheckKeepLast(const TrainFlags& flags) {
   if (IsStream(flags.checkpoint))
     throw Error(Format("--keep-last beside --checkpoint {}, which is no file: name a file",
                        flags.checkpoint));
-  const std::pair<const char*, const std::string&> others[] = {
-      {"--best", flags.evaluation.best},   {"--metrics", flags.metrics},
-      {"--tensorboard", flags.tensorboard}, {"--json", flags.json},
-      {"--trace", flags.trace},            {"--mllog", flags.evaluation.mllog}};
+  const std::pair<const char*, const std::string&> others[] = {{"--best", flags.evaluation.best},
+                                                               {"--metrics", flags.metrics},
+                                                               {"--tensorboard", flags.tensorboard},
+                                                               {"--json", flags.json},
+                                                               {"--trace", flags.trace},
+                                                               {"--mllog", flags.evaluation.mllog}};
   for (const auto& [flag, path] : others)
     if (!path.empty() && IsKeptPath(flags.checkpoint, path))
-      throw Error(Format("{} {} beside --keep-last, which gives such names to earlier checkpoints: "
-                         "name another path",
-                         flag, path));
+      throw Error(
+          Format("{} {} beside --keep-last, which gives such names to earlier checkpoints: "
+                 "name another path",
+                 flag, path));
 }
 
 bool GoesOnThere(const TrainFlags& flags, const std::optional<TrainingProgress>& from) {

@@ -26,7 +26,11 @@ size_t Distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string Nearest(const std::string& word, std::span<const std::string> names) {
-  size_t least = std::max<size_t>(2, word.size() / 3) + 1;
+  return Nearest(word, names, std::max<size_t>(2, word.size() / 3));
+}
+
+std::string Nearest(const std::string& word, std::span<const std::string> names, size_t most) {
+  size_t least = most + 1;
   std::string nearest;
   for (const std::string& name : names)
     if (const size_t distance = Distance(word, name); distance < least) {

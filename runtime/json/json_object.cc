@@ -191,7 +191,9 @@ void JsonObject::Finish() const {
   }
   for (const auto& [key, value] : value_.items()) {
     if (std::ranges::find(known_, key) != known_.end()) continue;
-    const std::string near = Nearest(key, absent);
+    std::string near = Nearest(key, absent);
+    // A setting may stand beside the very key that it was meant for.
+    if (near.empty()) near = Nearest(key, known_, 2);
     const std::string hint = near.empty() ? "" : Format(" (did you mean '{}'?)", near);
     internal::Try(problems_, [&] {
       throw Error(Format("{}: unknown key{}; known here: {}", at(key), hint, known));

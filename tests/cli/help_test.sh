@@ -73,6 +73,10 @@ fails_saying "nowhere: cannot be read" inspect nowhere
 fails_saying "expected a number between 0 and 1" generate --click-rate 2 x.tsv
 fails_saying "/proc/no/where.tsv: cannot be written" generate /proc/no/where.tsv
 fails_saying "'trian' is no command; did you mean train?" trian --config small.json
+fails_saying "'trian' is no command; did you mean train?" help trian
+fails_saying "'trian' is no command; did you mean train?" trian --help
+fails_saying "train.batch_sze: unknown key (did you mean 'batch_size'?)" train --config small.json \
+  --set train.batch_sze=3
 fails_saying "--epcohs 3: not expected by tessera train; did you mean --epochs?" train --epcohs 3
 fails_saying "--epcohs=3: not expected by tessera train; did you mean --epochs?" train --epcohs=3
 fails_saying "--dmi 3: not expected by tessera bench lookup; did you mean --dim?" bench lookup \

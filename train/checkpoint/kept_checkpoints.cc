@@ -86,8 +86,7 @@ void LinkFolder(const std::string& from, const std::string& to) {
   fs::create_directory(to, error);
   if (error) throw Error(Format("{}: cannot be made: {}", to, error.message()));
   const ShardedCheckpoint saved(from);
-  for (const auto& file : saved.index().files)
-    Link(PathIn(from, file.name), PathIn(to, file.name));
+  for (const auto& file : saved.index().files) Link(PathIn(from, file.name), PathIn(to, file.name));
   SyncFolder(to);
   Link(PathIn(from, kIndexName), PathIn(to, kIndexName));
   SyncFolder(to);

@@ -15,8 +15,8 @@ namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ErrorOf;
 using ::testing::ElementsAre;
+using testing::ErrorOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
