@@ -91,12 +91,18 @@ void CheckTowers(const RankingNetConfig& config) {
 
 }  // namespace
 
+double BytesOfSlots(const RankingNetConfig& config) {
+  constexpr double kSlot = sizeof(int64_t) + sizeof(float);
+  return config.sampling_correction ? kSlot * static_cast<double>(config.sampling_correction->slots)
+                                    : 0;
+}
+
 void CheckSamplingCorrection(const RankingNetConfig& config) {
   if (!config.sampling_correction) return;
   TESSERA_CHECK(
       std::ranges::any_of(config.tasks,
                           [](const auto& task) { return task.loss == TaskLoss::kInBatchSoftmax; }),
-      "sampling_correction beside tasks none of which has the loss in_batch_softmax, "
+      "model.sampling_correction beside tasks none of which has the loss in_batch_softmax, "
       "which it corrects");
   const auto& [slots, alpha] = *config.sampling_correction;
   CheckPositive(slots, SamplingCorrection::kMostSlots, "sampling_correction: slots");

@@ -122,6 +122,9 @@ bool TakesAnyDims(RankingModelType type);
 // sequence, or of two towers.
 void CheckAttention(const RankingNetConfig& config);
 
+// Bytes of the slots of its sampling_correction: a step (i64) and a gap (f32) each; 0 without it.
+double BytesOfSlots(const RankingNetConfig& config);
+
 // Throws Error for a sampling_correction that no task by in_batch_softmax would use.
 void CheckSamplingCorrection(const RankingNetConfig& config);
 

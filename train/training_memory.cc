@@ -13,8 +13,7 @@ constexpr double kFloat = 4;
 constexpr double kDenseCopies = 4;        // parameters, gradients, up to two states
 constexpr double kActivationCopies = 3;   // outputs, their gradients, what a product works in
 constexpr double kIdBytes = 8 + 16 + 12;  // an id; the update's work on it and on its bag
-constexpr double kFrequencySlotBytes = 12;
-constexpr double kManagedRowBytes = 32;  // id, row, count and time
+constexpr double kManagedRowBytes = 32;   // id, row, count and time
 
 bool IsHere(const Shard& shard, const TrainingPlace& place) {
   return std::ranges::find(place.ranks, shard.rank) != place.ranks.end();
@@ -138,10 +137,7 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
   const RankingNetSize net = SizeOfRankingNet(config.model, features);
   memory.dense = net.parameters * kFloat * kDenseCopies * static_cast<double>(place.ranks.size());
   if (on_gpu) return memory;
-  if (config.model.sampling_correction)
-    memory.dense += kFrequencySlotBytes *
-                    static_cast<double>(config.model.sampling_correction->slots) *
-                    static_cast<double>(place.ranks.size());
+  memory.dense += BytesOfSlots(config.model) * static_cast<double>(place.ranks.size());
   const double dense = static_cast<double>(config.model.dense_in + config.model.num_tasks());
   double rows = 0;
   for (const PooledFeature& feature : features)

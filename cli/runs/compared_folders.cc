@@ -59,12 +59,16 @@ void ClaimComparison(const ComparisonFlags& flags, Outputs& outputs) {
   outputs.AddReport(flags.html, kRunsPage);
 }
 
-void CompareFolders(const std::vector<std::string>& folders, const ComparisonFlags& flags) {
+void CompareFolders(const std::vector<std::string>& folders, const ComparisonFlags& flags,
+                    bool needs_curve) {
   const RunComparison comparison = CompareRuns(ReadRuns(folders), flags.metric);
   std::fputs(ComparisonText(comparison).c_str(), stdout);
   if (!flags.json.empty()) ReplaceTextFile(flags.json, ComparisonJson(comparison));
-  if (!flags.svg.empty()) ReplaceTextFile(flags.svg, CurvesSvg(comparison));
   if (!flags.html.empty()) ReplaceTextFile(flags.html, CurvesPage(comparison));
+  if (flags.svg.empty()) return;
+  if (needs_curve || HasCurve(comparison)) return ReplaceTextFile(flags.svg, CurvesSvg(comparison));
+  std::fprintf(stderr, "--svg %s is not written: no run has two values of %s\n", flags.svg.c_str(),
+               comparison.metric.c_str());
 }
 
 }  // namespace tessera::cli

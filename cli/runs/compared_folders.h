@@ -18,8 +18,10 @@ void AddComparisonFlags(Command command, ComparisonFlags& flags);
 void ClaimComparison(const ComparisonFlags& flags, Outputs& outputs);
 
 // Prints the comparison of the runs in folders, each of which is a run's or has such in it, and
-// writes it to the files that the flags name. Throws Error for a folder without runs.
-void CompareFolders(const std::vector<std::string>& folders, const ComparisonFlags& flags);
+// writes it to the files that the flags name. Throws Error for a folder without runs, and for an
+// --svg without a curve, which without `needs_curve` is only said on standard error.
+void CompareFolders(const std::vector<std::string>& folders, const ComparisonFlags& flags,
+                    bool needs_curve);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_RUNS_COMPARED_FOLDERS_H_

@@ -27,12 +27,6 @@ Points PointsOf(const RunComparison& comparison, const ComparedRun& compared) {
   return points;
 }
 
-bool HasCurve(const RunComparison& comparison) {
-  return std::ranges::any_of(comparison.runs, [&](const ComparedRun& compared) {
-    return PointsOf(comparison, compared).size() > 1;
-  });
-}
-
 class CurvesDrawing {
  public:
   explicit CurvesDrawing(const RunComparison& comparison)
@@ -118,6 +112,12 @@ constexpr char kStyle[] =
     "td,th{border-bottom:1px solid #ddd;padding:.2em .8em;text-align:left}";
 
 }  // namespace
+
+bool HasCurve(const RunComparison& comparison) {
+  return std::ranges::any_of(comparison.runs, [&](const ComparedRun& compared) {
+    return PointsOf(comparison, compared).size() > 1;
+  });
+}
 
 std::string CurvesSvg(const RunComparison& comparison) {
   if (!HasCurve(comparison))

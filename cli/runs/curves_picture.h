@@ -7,7 +7,10 @@
 
 namespace tessera::cli {
 
-// An SVG file: the metric over epochs. Throws Error where no run has two values of it.
+// Whether any run has two values of the metric.
+bool HasCurve(const RunComparison& comparison);
+
+// An SVG file: the metric over epochs. Throws Error where there is no curve.
 std::string CurvesSvg(const RunComparison& comparison);
 
 // A page with the picture, where there is one to draw, and both tables.

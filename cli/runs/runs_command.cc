@@ -31,7 +31,7 @@ struct Flags {
 int Compare(const Flags& flags) {
   Outputs outputs(/*overwrite=*/false, flags.folders);
   ClaimComparison(flags.comparison, outputs);
-  CompareFolders(flags.folders, flags.comparison);
+  CompareFolders(flags.folders, flags.comparison, /*needs_curve=*/true);
   return 0;
 }
 

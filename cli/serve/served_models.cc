@@ -91,7 +91,7 @@ void ReadShares(const std::string& flag, const std::vector<std::string>& texts,
       serve::TrafficShare& own = policies[model.name].*share;
       if (own.version != 0)
         throw Error(Format("{} {}: that of model {} was said before", flag, text, model.name));
-      own = serve::ParseTrafficShare(of_version);
+      own = serve::ParseTrafficShare(of_version, flag);
     }
     if (!known) throw Error(Format("{} {}: there is no model {}", flag, text, name));
   }

@@ -43,8 +43,8 @@ constexpr char kFooter[] =
     "starts. A trial that fails does not stop the others; the exit code is then 1. The same "
     "command goes on: finished trials stay, others go on from their checkpoints. Another sweep in "
     "the folder is refused, but --jobs, --metric, --json, --svg and --html may change.\n"
-    "Draws depend on --sweep-seed alone: more draws begin with the same ones. Each draw is tried "
-    "with each setting of --grid, and each setting with each seed.\n"
+    "Draws depend on --sweep-seed alone. Each draw is tried with each setting of --grid, and each "
+    "setting with each seed; for more of any of them begin another sweep.\n"
     "--halving goes by the means over seeds of the settings' best values of --metric. While a "
     "trial "
     "fails no setting is left out: the same command tries it again first.\n"
@@ -149,7 +149,7 @@ void Compare(const Flags& flags, const SweepPlan& plan) {
     if (const std::string run = RunOf(flags, trial);
         std::filesystem::exists(PathIn(run, kRunConfig)))
       begun.push_back(run);
-  if (!begun.empty()) CompareFolders(begun, flags.comparison);
+  if (!begun.empty()) CompareFolders(begun, flags.comparison, /*needs_curve=*/false);
 }
 
 int SayInterrupted(const Flags& flags) {
@@ -231,7 +231,9 @@ void AddValueFlags(Command command, SweepFlags& f) {
       .Value("N");
   command
       .Add("--range", f.ranges,
-           "With --random: draw a key's value from LOW to HIGH; with :log its logarithm is uniform")
+           "With --random: draw a real number from LOW to HIGH for a key; with :log its logarithm "
+           "is "
+           "uniform. Keys that take whole numbers go into --grid")
       .OneAtATime()
       .Value("KEY=LOW:HIGH[:log]");
   command.Add("--sweep-seed", f.sweep_seed, "Seed of the draws")

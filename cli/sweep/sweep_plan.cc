@@ -183,7 +183,9 @@ Json ReadSweepDocument(const std::string& path) {
 }
 
 void CheckNoOtherFiles(const std::string& folder) {
-  if (!std::filesystem::is_directory(folder)) return;
+  if (!std::filesystem::exists(folder)) return;
+  if (!std::filesystem::is_directory(folder))
+    throw Error(Format("{}: it is a file; expected a folder for the sweep", folder));
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (const std::string name = entry.path().filename().string(); !name.starts_with('.'))
       throw Error(Format("{}: {} is there, and no sweep: name another folder", folder, name));

@@ -121,6 +121,7 @@ void ModelVersions::LoadChosen(bool new_inputs) {
 void ModelVersions::Use(Versions versions) {
   const std::lock_guard lock(mutex_);
   std::swap(versions_, versions);
+  retired_.newest_version_seen = 0;  // all that the folder has are loaded
   for (const ServedVersion& before : versions) {
     if (FindNumber(versions_, before.number) != nullptr) continue;
     const DeltaCounts counts = before.predictor->delta_counts();

@@ -6,7 +6,7 @@
 
 namespace tessera::serve {
 
-TrafficShare ParseTrafficShare(const std::string& text) {
+TrafficShare ParseTrafficShare(const std::string& text, const std::string& flag) {
   TrafficShare share;
   const char *begin = text.data(), *end = begin + text.size();
   const auto version = std::from_chars(begin, end, share.version);
@@ -15,7 +15,7 @@ TrafficShare ParseTrafficShare(const std::string& text) {
   if (!has_percent || percent.ec != std::errc() || percent.ptr != end || share.version < 1 ||
       share.percent < 1 || share.percent > 100)
     throw Error(Format(
-        "share '{}': expected a version and 1 to 100 percent, such as 5:10 for 10 percent", text));
+        "{} {}: expected a version and 1 to 100 percent, such as 5:10 for 10 percent", flag, text));
   return share;
 }
 

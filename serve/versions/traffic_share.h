@@ -12,8 +12,8 @@ struct TrafficShare {
   int percent = 0;      // 1 to 100
 };
 
-// "5:10": 10 percent for version 5. Throws Error for another text.
-TrafficShare ParseTrafficShare(const std::string& text);
+// "5:10": 10 percent for version 5. Throws Error, which begins with `flag`, for another text.
+TrafficShare ParseTrafficShare(const std::string& text, const std::string& flag);
 
 // Says which requests belong to the share: of every 100 in a row `percent`, evenly spread. Any
 // thread may call.

@@ -56,7 +56,7 @@ fails_saying "models: there is no version 9, but 3, 4" serve models --versions 9
 fails_saying "versions 'oldest': expected latest, latest:N or numbers" serve models --versions \
   oldest
 
-fails_saying "share '4': expected a version and 1 to 100 percent, such as 5:10" serve models \
+fails_saying "--canary 4: expected a version and 1 to 100 percent, such as 5:10" serve models \
   --versions 3,4 --canary 4
 fails_saying "--canary 4:10: expected --versions with the numbers of this version" serve models \
   --canary 4:10

@@ -22,6 +22,11 @@ while read -r command; do
 done <commands
 grep -q '^.SH NAME$' "$prefix/share/man/man1/tessera.1" || fail "no page of all"
 
+grep -q '^tessera-runs .*[.]$' \
+  "$prefix/share/man/man1/tessera-runs.1" || fail "the name's line is no sentence"
+"$install_pages" "$prefix" /bin/true 2>err && fail "/bin/true is no tessera"
+grep -q "/bin/true: expected the program tessera" err || fail "$(cat err)"
+
 # ---- completion
 source "$prefix/share/bash-completion/completions/tessera"
 # expect WORDS WORD…: what may follow, at the last word.

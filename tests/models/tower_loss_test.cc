@@ -83,6 +83,7 @@ TEST_P(TowerLossTest, IsTheFormula) {
     Context ctx({.device = device(), .seed = 4}), plain_ctx({.device = device(), .seed = 4});
     const RankingModel model(ctx, Towers(temperature, normalize)),
         plain(plain_ctx, Towers(1, false));
+    plain_ctx.Sync();  // `ctx` reads its parameters
     const Tensor pooled = RandomTensor(ctx, {kRows, 2 * kDim});
     const Variable outputs = Outputs(ctx, model, Variable(pooled));
     const auto scores = Scores(Outputs(ctx, plain, Variable(pooled)).value().ToVector<float>(),

@@ -52,6 +52,13 @@ TEST(CheckpointSpace, BytesAreThoseOfTheFile) {
   }
 }
 
+TEST(CheckpointSpace, SlotsOfASamplingCorrectionCount) {
+  TrainConfig config = SmallConfig();
+  const double without = BytesOfCheckpoint(config);
+  config.model.sampling_correction = SamplingCorrection{.slots = 1000};
+  EXPECT_EQ(BytesOfCheckpoint(config), without + 1000 * 12);
+}
+
 TEST(CheckpointSpace, ANewOneIsCompleteBeforeAnOldOneGoes) {
   const double bytes = BytesOfCheckpoint(SmallConfig());
   EXPECT_EQ(Refused({{.path = "/a/x", .saves = 1}}, bytes, 0), "");

@@ -46,7 +46,7 @@ double BytesOfCheckpoint(const TrainConfig& config) {
         (dense ? dense_copies : 1) * BytesOfRows(table, table.num_embeddings, table.embedding_dim);
   }
   const RankingNetSize net = SizeOfRankingNet(config.model, PooledFeatures(tables, config.model));
-  return bytes + net.parameters * kFloat * dense_copies;
+  return bytes + net.parameters * kFloat * dense_copies + BytesOfSlots(config.model);
 }
 
 void CheckCheckpointSpace(const TrainConfig& config, const std::vector<SavedCheckpoints>& saved,

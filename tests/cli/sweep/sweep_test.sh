@@ -224,6 +224,8 @@ refused "--epcohs 3: not expected by tessera train; did you mean --epochs?" swee
   "${grid[@]}" -- --config short.json --epcohs 3
 refused "no metric that evaluations are compared by is called 'x'" sweep new "${grid[@]}" \
   --metric x -- "${train[@]}"
+refused "small.json: it is a file; expected a folder for the sweep" sweep small.json \
+  "${grid[@]}" -- "${train[@]}"
 refused "a file is there that is not a report of tessera runs" sweep new "${grid[@]}" \
   --json small.json -- "${train[@]}"
 

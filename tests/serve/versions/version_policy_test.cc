@@ -43,13 +43,13 @@ TEST(VersionPolicy, OtherTextsAreRefused) {
 }
 
 TEST(VersionPolicy, ReadsSharesAndSpreadsThem) {
-  const TrafficShare share = ParseTrafficShare("12:7");
+  const TrafficShare share = ParseTrafficShare("12:7", "--canary");
   EXPECT_EQ(share.version, 12);
   EXPECT_EQ(share.percent, 7);
   for (const char* text : {"", "5", "5:", ":5", "5:0", "5:101", "0:5", "5:5x", "x:5", "5:5:5"})
-    EXPECT_EQ(ErrorOf([&] { ParseTrafficShare(text); }),
-              "share '" + std::string(text) +
-                  "': expected a version and 1 to 100 percent, such as 5:10 for 10 percent");
+    EXPECT_EQ(ErrorOf([&] { ParseTrafficShare(text, "--canary"); }),
+              "--canary " + std::string(text) +
+                  ": expected a version and 1 to 100 percent, such as 5:10 for 10 percent");
   for (const int percent : {1, 7, 50, 99, 100}) {
     ShareCounter counter(percent);
     std::vector<int> of_tenth(10);

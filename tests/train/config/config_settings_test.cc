@@ -59,7 +59,8 @@ TEST(ConfigSettings, WhatIsSetIsChecked) {
               Good({"train.epochs=many", "train.epoch=2"});
             }),
             "x.json: 2 problems:\n  train.epochs: expected an integer, got \"many\"\n"
-            "  train.epoch: unknown key; known here: batch_size, accumulate_steps, epochs, seed");
+            "  train.epoch: unknown key (did you mean 'epochs'?); known here: batch_size, "
+            "accumulate_steps, epochs, seed");
 }
 
 TEST(ConfigSettings, PathsWithoutAPlaceAreErrors) {
