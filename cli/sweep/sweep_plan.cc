@@ -121,7 +121,11 @@ std::vector<Trial> TrialsOf(const std::vector<SweepSetting>& settings,
     trial.settings = settings[trial.setting];
     if (!seeds.empty()) trial.seed = seeds[t % runs];
     trial.name = NameOf(trial, t + 1, count);
-    trial.config = ConfigOf(config_text, train, trial);
+    try {
+      trial.config = ConfigOf(config_text, train, trial);
+    } catch (const Error& error) {
+      throw Error(Format("trial {}: {}", trial.name, error.what()));
+    }
   }
   return trials;
 }

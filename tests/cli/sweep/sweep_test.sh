@@ -172,8 +172,8 @@ refused() {
 }
 refused "no configuration: give tessera train's options after --" sweep new "${grid[@]}"
 refused "nothing to sweep over" sweep new -- "${train[@]}"
-refused "optimizer.sparse.rate: unknown key" sweep new --grid optimizer.sparse.rate=1 -- \
-  "${train[@]}"
+refused "trial 1-rate=1: short.json: optimizer.sparse.rate: unknown key" sweep new \
+  --grid optimizer.sparse.rate=1 -- "${train[@]}"
 refused "train.batch_size: expected an integer" sweep new --grid train.batch_size=64,x -- \
   "${train[@]}"
 refused "nowhere.json" sweep new "${grid[@]}" -- --config nowhere.json
