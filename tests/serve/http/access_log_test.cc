@@ -84,6 +84,7 @@ TEST(AccessLog, HasEveryAnswerOfAServer) {
     client.Send("HEAD /v2 HTTP/1.1\r\nHost: x\r\n\r\n");
     client.Receive(false);
     HttpClient(serving.port()).Get("/" + std::string(400, 'x'));
+    WaitForLines(path, 5);  // another connection's may be written first
     EXPECT_NE(HttpClient(serving.port())
                   .Get("/metrics")
                   .body.find("tessera_access_log_dropped_lines_total 0\n"),
