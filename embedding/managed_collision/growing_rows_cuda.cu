@@ -93,13 +93,13 @@ GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor
   const int64_t used = ids.numel();
   const auto column = [&](const Tensor& from) {
     const Tensor all = Tensor::Empty(ctx, {max_rows}, DType::kI64);
-    all.Rows(used, max_rows).Fill(ctx, 0);  // a count of 0: nobody owns the row
     all.Rows(0, used).CopyFrom(ctx, from);
     return all;
   };
   const auto slots = static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(max_rows)));
   GrowingRows rows = {column(ids), column(last), column(counts),
                       Tensor::Empty(ctx, {slots}, DType::kI32)};
+  rows.counts.Rows(used, max_rows).Fill(ctx, 0);  // nobody owns these rows
   EnterAnew(ctx, &rows, used);
   return rows;
 }

@@ -1,14 +1,16 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_
 #define TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_
 // A run of occurrences and its row, as one lane of a warp finds them: its table, its number, its
-// first gradient and its per-row states. Other lanes read them in shared memory. For
-// update_register_rows.cuh.
+// first gradient and its per-row states, which other lanes read in shared memory; and the sum of the
+// gradients of a run of several occurrences. For update_register_rows.cuh.
 //
 // A lane asks for a run's bounds a round before it asks for the rest, and for the rest a round
 // before it looks at it, so that it waits for neither.
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
+#include "embedding/lookup/bag_ids.cuh"
 #include "embedding/update/gradient_sums.cuh"
 
 namespace tessera::internal {
@@ -163,6 +165,56 @@ class RunsOfGroup {
   const Args& a_;
   uint32_t num_runs_, begin_, end_;
 };
+
+// ---- runs of several occurrences
+
+__device__ __forceinline__ Vector<kVectorColumns> LoadIf(const float* global, bool wanted) {
+  const float4 x = LoadGlobalIf(global, wanted);
+  return {{x.x, x.y, x.z, x.w}};
+}
+
+// A lane's columns of the sum over a run's occurrences, in chunks (row_ops.h). Each lane of the
+// group finds one occurrence, then all read them, kGradsInFlight at a time. All groups of the warp
+// go on as long as its longest run: what is past a run's end adds +0, which changes no bit.
+template <typename Args>
+__device__ __forceinline__ Vector<kVectorColumns> SumOfRun(const Args& a, int table,
+                                                           const RunBounds& run, const Lanes& lanes,
+                                                           bool has_columns) {
+  const int first_lane = static_cast<int>(threadIdx.x & (kWarp - 1)) - lanes.lane;
+  const auto count = static_cast<uint32_t>(lanes.count());
+  const uint32_t longest = LongestOfWarp(run.end - run.begin);
+  Vector<kVectorColumns> total = {}, sum = {};
+  for (uint32_t done = 0; done < longest; done += count) {
+    const uint32_t i = run.begin + done + static_cast<uint32_t>(lanes.lane);
+    FoundGradient own = {nullptr, 0};
+    if (i < run.end) own = FindGradient(a, a.tables[table], a.runs.payloads[i]);
+    const auto places = static_cast<int>(std::min(count, longest - done));
+#pragma unroll 1
+    for (int place = 0; place < places; place += kGradsInFlight) {
+      float coefficient[kGradsInFlight];
+      Vector<kVectorColumns> grad[kGradsInFlight];
+#pragma unroll
+      for (int u = 0; u < kGradsInFlight; ++u) {
+        const FoundGradient found = FromLane(own, first_lane + place + u);
+        coefficient[u] = found.coefficient;
+        grad[u] =
+            LoadIf(found.at + lanes.lane * kVectorColumns, found.at != nullptr && has_columns);
+      }
+#pragma unroll
+      for (int u = 0; u < kGradsInFlight; ++u)
+#pragma unroll
+        for (int k = 0; k < kVectorColumns; ++k)
+          sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
+    }
+    if ((done + count) % kChunk != 0) continue;
+#pragma unroll
+    for (int k = 0; k < kVectorColumns; ++k) total.v[k] = total.v[k] + sum.v[k];
+    sum = {};
+  }
+#pragma unroll
+  for (int k = 0; k < kVectorColumns; ++k) total.v[k] = total.v[k] + sum.v[k];
+  return total;
+}
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_

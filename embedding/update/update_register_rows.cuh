@@ -13,7 +13,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "embedding/lookup/bag_ids.cuh"
 #include "embedding/update/cuda_row.cuh"
 #include "embedding/update/found_rows.cuh"
 #include "embedding/update/gradient_sums.cuh"
@@ -29,6 +28,7 @@ constexpr int kLeastLogLanes = 2;  // 2^2 lanes
 constexpr int kRegisterThreads = 128, kRegisterBlocksHeld = 4;
 template <typename Step>
 constexpr int kRowsAtOnce = Step::kElementStates == 0 ? 4 : 2;
+
 // Shared memory of a warp: the rows of the round that is worked on and of the one after; and for
 // each row that is worked on or comes next its gradient, weights and states, a vector a lane.
 template <typename Step>
@@ -40,6 +40,7 @@ struct WarpRows {
 };
 template <typename Step>
 constexpr size_t kRegisterRowsShared = kRegisterThreads / kWarp * sizeof(WarpRows<Step>);
+
 // Whether the executor can do what the rule asks for.
 template <typename Step>
 constexpr bool FitsRegisters() {
@@ -70,56 +71,6 @@ bool RowsFitRegisters(const CudaGroup& group, const std::vector<Step>& steps) {
     for (const Step& step : steps)
       if (step.max_norm > 0) return false;
   return true;
-}
-
-__device__ __forceinline__ Vector<kVectorColumns> LoadIf(const float* global, bool wanted) {
-  const float4 x = LoadGlobalIf(global, wanted);
-  return {{x.x, x.y, x.z, x.w}};
-}
-
-// ---- sums
-
-// A lane's columns of the sum over a run's occurrences, in chunks (row_ops.h). Each lane of the
-// group finds one occurrence, then all read them, kGradsInFlight at a time. All groups of the warp
-// go on as long as its longest run: what is past a run's end adds +0, which changes no bit.
-template <typename Args>
-__device__ __forceinline__ Vector<kVectorColumns> SumOfRun(const Args& a, int table,
-                                                           const RunBounds& run, const Lanes& lanes,
-                                                           bool has_columns) {
-  const int first_lane = static_cast<int>(threadIdx.x & (kWarp - 1)) - lanes.lane;
-  const auto count = static_cast<uint32_t>(lanes.count());
-  const uint32_t longest = LongestOfWarp(run.end - run.begin);
-  Vector<kVectorColumns> total = {}, sum = {};
-  for (uint32_t done = 0; done < longest; done += count) {
-    const uint32_t i = run.begin + done + static_cast<uint32_t>(lanes.lane);
-    FoundGradient own = {nullptr, 0};
-    if (i < run.end) own = FindGradient(a, a.tables[table], a.runs.payloads[i]);
-    const auto places = static_cast<int>(std::min(count, longest - done));
-#pragma unroll 1
-    for (int place = 0; place < places; place += kGradsInFlight) {
-      float coefficient[kGradsInFlight];
-      Vector<kVectorColumns> grad[kGradsInFlight];
-#pragma unroll
-      for (int u = 0; u < kGradsInFlight; ++u) {
-        const FoundGradient found = FromLane(own, first_lane + place + u);
-        coefficient[u] = found.coefficient;
-        grad[u] =
-            LoadIf(found.at + lanes.lane * kVectorColumns, found.at != nullptr && has_columns);
-      }
-#pragma unroll
-      for (int u = 0; u < kGradsInFlight; ++u)
-#pragma unroll
-        for (int k = 0; k < kVectorColumns; ++k)
-          sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
-    }
-    if ((done + count) % kChunk != 0) continue;
-#pragma unroll
-    for (int k = 0; k < kVectorColumns; ++k) total.v[k] = total.v[k] + sum.v[k];
-    sum = {};
-  }
-#pragma unroll
-  for (int k = 0; k < kVectorColumns; ++k) total.v[k] = total.v[k] + sum.v[k];
-  return total;
 }
 
 // ---- rows
@@ -165,7 +116,7 @@ class RegisterRows {
     stage_ ^= 1;
   }
 
-  // Updates the rows that were asked for before the last ones. `found` are those of their round.
+  // Updates the rows of a round that were asked for before the last ones.
   __device__ __forceinline__ void Update(int round, int first_run) {
     const FoundRows<Step>& found = shared_.found[round];
     Take(found, first_run);
