@@ -81,14 +81,20 @@ std::string CommandPath(const CLI::App& app) {
   return path;
 }
 
+// The words that no flag or argument takes, as they stand on the line.
+std::string Remaining(const CLI::App& app) {
+  std::string text;
+  for (const std::string& word : app.remaining(/*recurse=*/true))
+    text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
 // The sentence about a word that was not expected: "'trian' is no command", "--epcohs 3: not
 // expected by tessera train".
 std::string Unexpected(const CLI::App& app) {
-  const std::vector<std::string> words = app.remaining(/*recurse=*/true);
-  if (app.get_subcommands().empty()) return Format("'{}' is no command", words.front());
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return Format("{}: not expected by {}", text, CommandPath(app));
+  if (app.get_subcommands().empty())
+    return Format("'{}' is no command", app.remaining(/*recurse=*/true).front());
+  return Format("{}: not expected by {}", Remaining(app), CommandPath(app));
 }
 
 // Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
@@ -266,9 +272,7 @@ void ParseFlags(const std::string& command, std::vector<std::string> words,
   try {
     app.parse(std::move(words));
   } catch (const CLI::ExtrasError&) {
-    std::string text;
-    for (const std::string& word : app.remaining()) text += (text.empty() ? "" : " ") + word;
-    throw Error(Format("{}: not expected by {}{}", text, command, Suggestion(app)));
+    throw Error(Format("{}: not expected by {}{}", Remaining(app), command, Suggestion(app)));
   } catch (const CLI::ParseError& error) {
     throw Error(Format("{} (of {})", error.what(), command));
   }

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <exception>
 #include <map>
-#include <optional>
 
 #include "cli/error_text.h"
 #include "cli/show/numbers.h"
@@ -54,47 +53,59 @@ std::vector<NamedDirectory> ReadModels(const ModelFlags& flags) {
   return models;
 }
 
-// The policy of each model that a flag names.
-std::map<std::string, serve::VersionPolicy> ReadPolicies(
-    const ModelFlags& flags, const std::vector<NamedDirectory>& models) {
-  std::map<std::string, serve::VersionPolicy> policies;
-  for (const std::string& text : flags.versions) {
-    const auto [name, policy] = Parted(text);
-    bool known = false;
-    for (const NamedDirectory& model : models) {
-      if (!name.empty() && name != model.name) continue;
-      known = true;
-      if (!HoldsVersions(model.directory))
-        throw Error(
-            Format("--versions {}: {} is no folder of versions (tessera quantize --keep "
-                   "makes one)",
-                   text, model.directory));
-      if (!policies.emplace(model.name, serve::ParseVersionPolicy(policy)).second)
-        throw Error(Format("--versions {}: those of model {} were said before", text, model.name));
-    }
-    if (!known) throw Error(Format("--versions {}: there is no model {}", text, name));
-  }
-  return policies;
-}
-
-// The models' policies with the shares that a flag gives.
-void ReadShares(const std::string& flag, const std::vector<std::string>& texts,
-                serve::TrafficShare serve::VersionPolicy::*share,
-                const std::vector<NamedDirectory>& models,
-                std::map<std::string, serve::VersionPolicy>& policies) {
+// fn(model, text, value) for each model that a flag's "NAME=VALUE" or "VALUE" is of.
+template <typename Fn>
+void ForModels(const std::string& flag, const std::vector<std::string>& texts,
+               const std::vector<NamedDirectory>& models, Fn fn) {
   for (const std::string& text : texts) {
-    const auto [name, of_version] = Parted(text);
+    const auto [name, value] = Parted(text);
     bool known = false;
     for (const NamedDirectory& model : models) {
       if (!name.empty() && name != model.name) continue;
       known = true;
-      serve::TrafficShare& own = policies[model.name].*share;
-      if (own.version != 0)
-        throw Error(Format("{} {}: that of model {} was said before", flag, text, model.name));
-      own = serve::ParseTrafficShare(of_version, flag);
+      fn(model, text, value);
     }
     if (!known) throw Error(Format("{} {}: there is no model {}", flag, text, name));
   }
+}
+
+using Policies = std::map<std::string, serve::VersionPolicy>;  // by the models' names
+
+void ReadVersions(const ModelFlags& flags, const std::vector<NamedDirectory>& models,
+                  Policies& policies) {
+  ForModels("--versions", flags.versions, models,
+            [&](const NamedDirectory& model, const std::string& text, const std::string& value) {
+              if (!HoldsVersions(model.directory))
+                throw Error(
+                    Format("--versions {}: {} is no folder of versions (tessera quantize --keep "
+                           "makes one)",
+                           text, model.directory));
+              if (!policies.emplace(model.name, serve::ParseVersionPolicy(value)).second)
+                throw Error(
+                    Format("--versions {}: those of model {} were said before", text, model.name));
+            });
+}
+
+void ReadShares(const std::string& flag, const std::vector<std::string>& texts,
+                serve::TrafficShare serve::VersionPolicy::*share,
+                const std::vector<NamedDirectory>& models, Policies& policies) {
+  ForModels(
+      flag, texts, models,
+      [&](const NamedDirectory& model, const std::string& text, const std::string& value) {
+        serve::TrafficShare& own = policies[model.name].*share;
+        if (own.version != 0)
+          throw Error(Format("{} {}: that of model {} was said before", flag, text, model.name));
+        own = serve::ParseTrafficShare(value, flag);
+      });
+}
+
+Policies ReadPolicies(const ModelFlags& flags, const std::vector<NamedDirectory>& models) {
+  Policies policies;
+  ReadVersions(flags, models, policies);
+  ReadShares("--canary", flags.canaries, &serve::VersionPolicy::canary, models, policies);
+  ReadShares("--shadow", flags.shadows, &serve::VersionPolicy::shadow, models, policies);
+  for (const auto& [name, policy] : policies) CheckShares(policy);
+  return policies;
 }
 
 void CheckServed(const std::string& path) {
@@ -140,9 +151,6 @@ ServedModels::ServedModels(const ModelFlags& flags, const serve::PredictorOption
   const std::vector<NamedDirectory> models = ReadModels(flags);
   for (const NamedDirectory& model : models) CheckServed(model.directory);
   auto policies = ReadPolicies(flags, models);
-  ReadShares("--canary", flags.canaries, &serve::VersionPolicy::canary, models, policies);
-  ReadShares("--shadow", flags.shadows, &serve::VersionPolicy::shadow, models, policies);
-  for (const auto& [name, policy] : policies) CheckShares(policy);
   for (const auto& [name, directory] : models)
     models_.push_back(std::make_unique<ModelVersions>(name, directory, policies[name], options));
 }
