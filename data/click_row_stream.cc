@@ -1,9 +1,9 @@
 #include "data/click_row_stream.h"
 
-#include <charconv>
 #include <string_view>
 
 #include "runtime/base/check.h"
+#include "runtime/base/parse_number.h"
 
 namespace tessera {
 namespace {
@@ -12,8 +12,7 @@ namespace {
 int64_t ParseRow(std::string_view text, int64_t absent) {
   if (text.empty()) return absent;
   int64_t row = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), row);
-  return error == std::errc() && end == text.data() + text.size() ? row : -1;
+  return ParseNumber(text, row) ? row : -1;
 }
 
 }  // namespace

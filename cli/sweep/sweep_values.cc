@@ -1,14 +1,13 @@
 #include "cli/sweep/sweep_values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/parse_number.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/numbers/random.h"
 
@@ -69,18 +68,12 @@ GridKey ParseGrid(const std::string& text) {
   return key;
 }
 
-template <typename T>
-bool ParseWhole(const std::string& text, T& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 DrawnKey ParseRange(const std::string& text) {
   const auto [path, values] = PartsOf("--range", text);
   const std::vector<std::string> parts = SplitOutside(values, ':');
   DrawnKey key{.path = path, .log = parts.size() == 3 && parts[2] == "log"};
-  const bool formed = parts.size() == (key.log ? 3 : 2) && ParseWhole(parts[0], key.low) &&
-                      ParseWhole(parts[1], key.high) && std::isfinite(key.low) &&
+  const bool formed = parts.size() == (key.log ? 3 : 2) && ParseNumber(parts[0], key.low) &&
+                      ParseNumber(parts[1], key.high) && std::isfinite(key.low) &&
                       std::isfinite(key.high) && key.low < key.high;
   if (!formed || (key.log && key.low <= 0))
     throw Error(
@@ -163,8 +156,8 @@ std::optional<Halving> ParseHalving(const SweepFlags& flags) {
   if (!flags.halving) return {};
   Halving halving{.eta = *flags.halving};
   const std::vector<std::string> parts = SplitOutside(flags.epochs, ':');
-  if (parts.size() != 2 || !ParseWhole(parts[0], halving.first) ||
-      !ParseWhole(parts[1], halving.last) || halving.first < 1 || halving.last <= halving.first ||
+  if (parts.size() != 2 || !ParseNumber(parts[0], halving.first) ||
+      !ParseNumber(parts[1], halving.last) || halving.first < 1 || halving.last <= halving.first ||
       halving.last > SizeLimits::kSteps)
     throw Error(
         Format("--epochs {}: expected FIRST:LAST, as 1:9, with LAST above FIRST", flags.epochs));
@@ -177,7 +170,7 @@ std::vector<int64_t> ParseSeeds(const std::string& text) {
   std::vector<int64_t> seeds;
   for (const std::string& part : parts) {
     int64_t seed = -1;
-    if (!ParseWhole(part, seed) || seed < 0)
+    if (!ParseNumber(part, seed) || seed < 0)
       throw Error(Format("--seeds {}: expected seeds, as 3,5,9, or their number, as 3", text));
     if (std::ranges::count(seeds, seed) > 0)
       throw Error(Format("--seeds {}: seed {} is given twice", text, seed));

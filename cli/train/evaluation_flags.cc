@@ -1,13 +1,13 @@
 #include "cli/train/evaluation_flags.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <exception>
 #include <filesystem>
 #include <map>
 
 #include "runtime/base/check.h"
+#include "runtime/base/parse_number.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/files/safetensors.h"
 #include "train/checkpoint/checkpoint.h"
@@ -21,21 +21,15 @@ namespace {
 
 constexpr char kNone[] = "none";
 
-template <typename T>
-bool ParseWhole(const std::string& text, T& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // A whole number is steps, any other a fraction.
 void SetInterval(const std::string& text, EvaluationConfig& config) {
   config.every_steps = 0;
   config.every = 0;
-  if (ParseWhole(text, config.every_steps) && config.every_steps >= 0 &&
+  if (ParseNumber(text, config.every_steps) && config.every_steps >= 0 &&
       config.every_steps <= SizeLimits::kSteps)
     return;
   config.every_steps = 0;
-  if (ParseWhole(text, config.every) && config.every > 0 && config.every < 1) return;
+  if (ParseNumber(text, config.every) && config.every > 0 && config.every < 1) return;
   throw Error(
       Format("--eval-every {}: expected a number of steps (500), a fraction of an epoch "
              "(0.05), or 0 for the ends of epochs alone",
@@ -48,7 +42,7 @@ void SetTarget(const EvaluationFlags& flags, EvaluationConfig& config) {
   const size_t equals = flags.stop_at.find('=');
   double target = 0;
   if (equals == 0 || equals == std::string::npos ||
-      !ParseWhole(flags.stop_at.substr(equals + 1), target) || !std::isfinite(target))
+      !ParseNumber(flags.stop_at.substr(equals + 1), target) || !std::isfinite(target))
     throw Error(Format("--stop-at {}: expected METRIC=VALUE, as auc=0.8, or none", flags.stop_at));
   const std::string metric = flags.stop_at.substr(0, equals);
   if (!flags.eval_metric.empty() && flags.eval_metric != metric)

@@ -1,11 +1,11 @@
 #include "data/files/ratings.h"
 
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "data/files/line_reader.h"
+#include "runtime/base/parse_number.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
@@ -52,12 +52,6 @@ bool Split(std::string_view line, const Layout& layout,
     line.remove_prefix(end + layout.separator.size());
   }
   return count == layout.columns || (layout.more && count > layout.columns);
-}
-
-template <typename T>
-bool ParseNumber(std::string_view text, T& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
 }
 
 std::optional<Rating> ParseRating(std::string_view line, const Layout& layout) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <utility>
 
+#include "runtime/base/parse_number.h"
 #include "serve/http/http_error.h"
 #include "serve/http/inference_protocol.h"
 #include "serve/http/repository_protocol.h"
@@ -27,8 +27,7 @@ std::optional<size_t> JsonBytes(const HttpRequest& request) {
   if (!request.json_bytes) return std::nullopt;
   const std::string& text = *request.json_bytes;
   size_t length = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (error != std::errc() || end != text.data() + text.size())
+  if (!ParseNumber(text, length))
     throw Error(
         Format("Inference-Header-Content-Length: expected a number, got '{}'", text.substr(0, 40)));
   return length;

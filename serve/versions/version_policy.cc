@@ -1,11 +1,11 @@
 #include "serve/versions/version_policy.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/parse_number.h"
 
 namespace tessera::serve {
 namespace {
@@ -14,10 +14,9 @@ namespace {
   throw Error(Format("versions '{}': expected latest, latest:N or numbers such as 3,4", text));
 }
 
-int64_t ParseNumber(std::string_view part, const std::string& text) {
+int64_t ParseVersion(std::string_view part, const std::string& text) {
   int64_t number = 0;
-  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-  if (error != std::errc() || end != part.data() + part.size() || number < 1) ThrowNoPolicy(text);
+  if (!ParseNumber(part, number) || number < 1) ThrowNoPolicy(text);
   return number;
 }
 
@@ -42,12 +41,12 @@ VersionPolicy ParseVersionPolicy(const std::string& text) {
   if (left.starts_with(kLatest)) {
     left.remove_prefix(kLatest.size());
     if (left[0] != ':') ThrowNoPolicy(text);
-    return {.latest = ParseNumber(left.substr(1), text)};
+    return {.latest = ParseVersion(left.substr(1), text)};
   }
   VersionPolicy policy;
   for (;;) {
     const size_t comma = left.find(',');
-    policy.numbers.push_back(ParseNumber(left.substr(0, comma), text));
+    policy.numbers.push_back(ParseVersion(left.substr(0, comma), text));
     if (comma == left.npos) break;
     left.remove_prefix(comma + 1);
   }

@@ -7,6 +7,7 @@
 
 #include "metrics/state/metric_state.h"
 #include "runtime/base/checksums.h"
+#include "runtime/base/parse_number.h"
 #include "runtime/staging.h"
 #include "train/checkpoint/checkpoint_chain.h"
 #include "train/checkpoint/delta_file.h"
@@ -45,8 +46,7 @@ std::string NumberText(T number) {
 
 template <typename T>
 void ParseCount(const std::string& key, const std::string& text, T& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size() || text.starts_with('-'))
+  if (!ParseNumber(text, out) || text.starts_with('-'))
     throw Error(
         Format("metadata '{}': expected a number that is not negative, got '{}'", key, text));
 }

@@ -1,7 +1,6 @@
 #include "train/checkpoint/checkpoint_files.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -9,6 +8,7 @@
 #include <string_view>
 
 #include "runtime/base/check.h"
+#include "runtime/base/parse_number.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/files.h"
 
@@ -20,14 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kBase = ".base.safetensors", kDelta = ".delta.safetensors",
                            kRanks = ".ranks.json", kRank = "rank-", kUnfinished = ".tmp";
 
-// The number with at least eight digits.
-std::string Digits(int64_t number) {
-  std::string digits = std::to_string(number);
-  return digits.insert(0, 8 - std::min<size_t>(8, digits.size()), '0');
-}
-
 std::string Numbered(const std::string& folder, int64_t number, std::string_view suffix) {
-  return PathIn(folder, Digits(number) + std::string(suffix));
+  return PathIn(folder, FileNumber(number) + std::string(suffix));
 }
 
 // The number before the suffix; 0 for names that Numbered never makes.
@@ -35,8 +29,7 @@ int64_t NumberOf(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return 0;
   name.remove_suffix(suffix.size());
   int64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return error == std::errc() && number > 0 && Digits(number) == name ? number : 0;
+  return ParseNumber(name, number) && number > 0 && FileNumber(number) == name ? number : 0;
 }
 
 // The numbers of files in a folder, and whether each is a base.
@@ -79,12 +72,16 @@ std::optional<int64_t> RankOf(std::string_view name) {
   if (!name.starts_with(kRank)) return {};
   name.remove_prefix(kRank.size());
   int64_t rank = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
-  if (error != std::errc() || rank < 0 || std::to_string(rank) != name) return {};
+  if (!ParseNumber(name, rank) || rank < 0 || std::to_string(rank) != name) return {};
   return rank;
 }
 
 }  // namespace
+
+std::string FileNumber(int64_t number) {
+  std::string digits = std::to_string(number);
+  return digits.insert(0, 8 - std::min<size_t>(8, digits.size()), '0');
+}
 
 std::string BasePath(const std::string& folder, int64_t number) {
   return Numbered(folder, number, kBase);

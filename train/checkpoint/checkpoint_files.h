@@ -31,6 +31,9 @@ struct ChainFiles {
   int64_t last() const { return deltas.empty() ? base : deltas.back(); }
 };
 
+// A number as the files' names have it: with at least eight digits.
+std::string FileNumber(int64_t number);
+
 std::string BasePath(const std::string& folder, int64_t number);
 std::string DeltaPath(const std::string& folder, int64_t number);
 

@@ -1,8 +1,8 @@
 #include "train/checkpoint/delta_file.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "runtime/base/parse_number.h"
 #include "sparse/ops/row_runs.h"
 #include "train/checkpoint/state_rows.h"
 
@@ -39,8 +39,7 @@ int64_t CountIn(const Metadata& metadata, const std::string& key) {
   if (found == metadata.end()) throw Error(Format("metadata '{}' is missing", key));
   const std::string& text = found->second;
   int64_t count = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 0)
+  if (!ParseNumber(text, count) || count < 0)
     throw Error(Format("metadata '{}': expected a count, got '{}'", key, text));
   return count;
 }

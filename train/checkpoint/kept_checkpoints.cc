@@ -1,7 +1,6 @@
 #include "train/checkpoint/kept_checkpoints.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <string_view>
@@ -9,10 +8,12 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/parse_number.h"
 #include "runtime/files/files.h"
 #include "runtime/files/safetensors.h"
 #include "sharding/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/checkpoint_files.h"
 
 namespace tessera {
 namespace {
@@ -20,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".safetensors", kStep = ".step-";
-constexpr size_t kDigits = 8;
 
 // The texts before and behind ".step-00001000". Links are followed, as a save follows them.
 struct Name {
@@ -37,11 +37,6 @@ Name NameOf(std::string checkpoint) {
   return name;
 }
 
-std::string Digits(int64_t step) {
-  std::string digits = std::to_string(step);
-  return digits.insert(0, kDigits - std::min(kDigits, digits.size()), '0');
-}
-
 // The step of a kept checkpoint's file name; absent for others.
 std::optional<int64_t> StepIn(const Name& name, std::string_view file) {
   const std::string front = name.front + std::string(kStep);
@@ -50,8 +45,7 @@ std::optional<int64_t> StepIn(const Name& name, std::string_view file) {
   const std::string_view digits =
       file.substr(front.size(), file.size() - front.size() - name.back.size());
   int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (error != std::errc() || step < 0 || Digits(step) != digits) return {};
+  if (!ParseNumber(digits, step) || step < 0 || FileNumber(step) != digits) return {};
   return step;
 }
 
@@ -96,7 +90,7 @@ void LinkFolder(const std::string& from, const std::string& to) {
 
 std::string KeptPath(const std::string& checkpoint, int64_t step) {
   const Name name = NameOf(checkpoint);
-  return PathIn(name.folder, name.front + std::string(kStep) + Digits(step) + name.back);
+  return PathIn(name.folder, name.front + std::string(kStep) + FileNumber(step) + name.back);
 }
 
 std::vector<KeptCheckpoint> KeptBeside(const std::string& checkpoint) {

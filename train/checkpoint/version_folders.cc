@@ -1,13 +1,13 @@
 #include "train/checkpoint/version_folders.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
 #include "runtime/base/check.h"
+#include "runtime/base/parse_number.h"
 #include "runtime/files/files.h"
 
 namespace tessera {
@@ -21,9 +21,7 @@ constexpr std::string_view kDelta = "delta-", kDeltaEnd = ".safetensors";
 // The number that a text is, written as numbers of versions are.
 std::optional<int64_t> NumberOf(std::string_view text) {
   int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 1) return {};
-  if (std::to_string(number) != text) return {};
+  if (!ParseNumber(text, number) || number < 1 || std::to_string(number) != text) return {};
   return number;
 }
 
