@@ -1,8 +1,8 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_
 #define TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_
 // A run of occurrences and its row, as one lane of a warp finds them: its table, its number, its
-// first gradient and its per-row states, which other lanes read in shared memory; and the sum of the
-// gradients of a run of several occurrences. For update_register_rows.cuh.
+// first gradient and its per-row states, which other lanes read in shared memory; and the sum of
+// the gradients of a run of several occurrences. For update_register_rows.cuh.
 //
 // A lane asks for a run's bounds a round before it asks for the rest, and for the rest a round
 // before it looks at it, so that it waits for neither.

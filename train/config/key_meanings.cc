@@ -130,8 +130,8 @@ constexpr KeyMeaning kMeanings[] = {
      "popular items are then not pushed away for being negatives more often. Without it: scores "
      "stay as they are."},
     {"model.sampling_correction.slots",
-     "Slots of 12 bytes that hashes of items share; an item is what the features of candidate "
-     "say."},
+     "Slots of 12 bytes that hashes of items share. An item is known by its ids under all features "
+     "of candidate."},
     {"model.sampling_correction.alpha",
      "The weight of a new gap between two occurrences of an item in its average, up to 1."},
     {"model.weighted",
