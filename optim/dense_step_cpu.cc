@@ -13,7 +13,7 @@ constexpr int64_t kPiece = 1 << 14;
 
 auto KernelOf(DenseStepKind kind) {
   const DenseStepKernels& k =
-      ForBestIsa(baseline::kDenseStep, avx2::kDenseStep, avx512::kDenseStep);
+      ForChosenIsa(baseline::kDenseStep, avx2::kDenseStep, avx512::kDenseStep);
   switch (kind) {
     case DenseStepKind::kSgd:
       return k.sgd;

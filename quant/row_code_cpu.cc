@@ -46,13 +46,13 @@ int64_t CodeRowBytes(const RowCode& code, int64_t row_size) {
 }
 
 void EncodeRows(OnCpu, Context& ctx, const RowCode& code, std::span<const CodedRows> segments) {
-  const IsaLevel isa = SparseIsa();
+  const IsaLevel isa = ChosenIsa();
   ForEachPiece(ctx, segments,
                [&](const CodedRows& piece) { TESSERA_CALL_ISA(isa, EncodeRows, code, piece); });
 }
 
 void DecodeRows(OnCpu, Context& ctx, const RowCode& code, std::span<const CodedRows> segments) {
-  const IsaLevel isa = SparseIsa();
+  const IsaLevel isa = ChosenIsa();
   ForEachPiece(ctx, segments,
                [&](const CodedRows& piece) { TESSERA_CALL_ISA(isa, DecodeRows, code, piece); });
 }

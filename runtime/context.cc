@@ -16,7 +16,18 @@ Device Usable(Device device) {
   return device;
 }
 
+DenseProducts Resolved(DenseProducts products, Device device) {
+  if (products != DenseProducts::kDefault) return products;
+  return device == Device::Cpu() ? DenseProducts::kPortable : DenseProducts::kLibrary;
+}
+
 }  // namespace
+
+std::string ToString(DenseProducts products) {
+  return products == DenseProducts::kPortable  ? "portable"
+         : products == DenseProducts::kLibrary ? "library"
+                                               : "default";
+}
 
 Context::Context(ContextOptions options)
     : device_(Usable(options.device)),
@@ -24,6 +35,7 @@ Context::Context(ContextOptions options)
       allocator_(&AllocatorOf(device_)),
       pool_(options.pool ? options.pool : std::make_shared<ThreadPool>(options.threads)),
       random_(options.seed),
-      matmul_precision_(options.matmul_precision) {}
+      matmul_precision_(options.matmul_precision),
+      dense_products_(Resolved(options.dense_products, options.device)) {}
 
 }  // namespace tessera

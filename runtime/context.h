@@ -4,6 +4,7 @@
 // and the tape that records it. The first argument of every op; there is no hidden global. One
 // Context serves one thread at a time; several may share a pool.
 #include <memory>
+#include <string>
 
 #include "runtime/base/parallel.h"
 #include "runtime/device/allocator.h"
@@ -20,12 +21,19 @@ class Tape;
 // rounded to TF32's 10 bits of mantissa for the tensor cores.
 enum class MatmulPrecision { kF32, kTf32 };
 
+// Who multiplies matrices of f32. kPortable: Tessera's own products, whose bits are the same on
+// every machine and device (runtime/ops/gemm.h). kLibrary: Eigen on a CPU; on a GPU cuBLAS, where
+// the machine has it. kDefault: kPortable on a CPU, kLibrary on a GPU.
+enum class DenseProducts { kDefault, kPortable, kLibrary };
+std::string ToString(DenseProducts products);  // "default", "portable", "library"
+
 struct ContextOptions {
   Device device = Device::Cpu();
   int threads = 0;  // 0: all cores (or TESSERA_THREADS)
   uint64_t seed = 0;
   std::shared_ptr<ThreadPool> pool = nullptr;  // shared with another context; overrides `threads`
   MatmulPrecision matmul_precision = MatmulPrecision::kF32;
+  DenseProducts dense_products = DenseProducts::kDefault;
 };
 
 class Context {
@@ -44,6 +52,7 @@ class Context {
   std::shared_ptr<ThreadPool> pool() const { return pool_; }
   Random& random() { return random_; }
   MatmulPrecision matmul_precision() const { return matmul_precision_; }
+  DenseProducts dense_products() const { return dense_products_; }  // never kDefault
 
   // Waits for all that ops on this context were given. Ops do not wait for the device: their
   // results are there for later ops on the same context.
@@ -66,6 +75,7 @@ class Context {
   std::shared_ptr<ThreadPool> pool_;
   Random random_;
   MatmulPrecision matmul_precision_;
+  DenseProducts dense_products_;
   Tape* tape_ = nullptr;
   Accumulation* accumulation_ = nullptr;
 };

@@ -69,8 +69,8 @@ uint64_t SeedOf(const Point& point) {
   return point.Has("seed") ? static_cast<uint64_t>(point.Int("seed")) : 5;
 }
 
-PointMachine::PointMachine(Context& ctx, const Point& point) : isa_before_(SparseIsa()) {
-  if (point.Has("isa")) SetSparseIsa(IsaOf(point.Text("isa"), isa_before_));
+PointMachine::PointMachine(Context& ctx, const Point& point) : isa_before_(ChosenIsa()) {
+  if (point.Has("isa")) SetIsa(IsaOf(point.Text("isa"), isa_before_));
   if (!point.Has("pin") || !point.Flag("pin")) return;
   const std::vector<int> cores = AllowedCores();
   TESSERA_CHECK(ctx.threads().threads() <= std::ssize(cores),
@@ -82,7 +82,7 @@ PointMachine::PointMachine(Context& ctx, const Point& point) : isa_before_(Spars
 }
 
 PointMachine::~PointMachine() {
-  SetSparseIsa(isa_before_);
+  SetIsa(isa_before_);
   if (before_) sched_setaffinity(0, sizeof(before_->set), &before_->set);
 }
 

@@ -83,7 +83,7 @@ std::string HugePages() {
 std::vector<std::pair<std::string, std::string>> RunContext() {
   return {{"time", UtcTimeText()},        {"command", Command()},    {"commit", Commit()},
           {"build", BuildId()},           {"compiler", __VERSION__}, {"flags", TESSERA_BENCH_FLAGS},
-          {"isa", ToString(SparseIsa())}, {"caches", Caches()},      {"huge_pages", HugePages()}};
+          {"isa", ToString(ChosenIsa())}, {"caches", Caches()},      {"huge_pages", HugePages()}};
 }
 
 }  // namespace tessera::bench

@@ -267,7 +267,8 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   Context ctx({.device = host ? DeviceOfRank(flags.device, *host) : ParseDevice(flags.device),
                .threads = ThreadsOfRank(flags),
                .seed = config.seed,
-               .pool = nullptr});
+               .pool = nullptr,
+               .dense_products = config.dense_products});
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
   if (is_leader && !gpus.why_host.empty()) std::printf("%s\n", gpus.why_host.c_str());

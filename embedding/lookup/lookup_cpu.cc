@@ -22,7 +22,7 @@ void ForEachLookupPiece(Context& ctx, const LookupArgs& args, float* grad_weight
 }  // namespace
 
 void Lookup(OnCpu, Context& ctx, const LookupArgs& args) {
-  const IsaLevel isa = SparseIsa();
+  const IsaLevel isa = ChosenIsa();
   ForEachLookupPiece(ctx, args, nullptr, [&](const LookupPiece& piece) {
     if (piece.feature->pooling == PoolingType::kNone)
       TESSERA_CALL_ISA(isa, LookupRows, piece);
@@ -32,7 +32,7 @@ void Lookup(OnCpu, Context& ctx, const LookupArgs& args) {
 }
 
 void LookupWeightGradients(OnCpu, Context& ctx, const LookupArgs& args, float* grad_weights) {
-  const IsaLevel isa = SparseIsa();
+  const IsaLevel isa = ChosenIsa();
   ForEachLookupPiece(ctx, args, grad_weights, [&](const LookupPiece& piece) {
     TESSERA_CALL_ISA(isa, LookupWeightGradients, piece);
   });

@@ -24,7 +24,7 @@ namespace baseline = internal::baseline;
 
 // Searches with this machine's instruction set.
 struct Searcher {
-  IsaLevel isa = SparseIsa();
+  IsaLevel isa = ChosenIsa();
   // The block of `ids` from number `begin` on; none if it lies behind the end.
   void Read(IndexArray ids, int64_t begin, int64_t end, IndexBlock& block) const {
     TESSERA_CALL_ISA(isa, ReadBlock, ids, std::min(begin, end), end, block);

@@ -16,7 +16,7 @@ void FindSlots(IsaLevel level, const ZchSlots& slots, IndexArray ids, int64_t be
 // Reads the rows of all ids; missed(i) is called for those without one.
 template <typename Fn>
 void FindAll(Context& ctx, const ZchTable& table, const ZchFeature& f, const Fn& missed) {
-  const IsaLevel level = SparseIsa();
+  const IsaLevel level = ChosenIsa();
   ParallelFor(ctx, f.count, 4096, [&](int64_t begin, int64_t end) {
     FindSlots(level, table.slots, f.ids, begin, end, f.rows);
     for (int64_t i = begin; i < end; ++i)

@@ -7,7 +7,7 @@
 namespace tessera::internal {
 
 void QuantizedLookup(OnCpu, Context& ctx, const QuantizedLookupArgs& args) {
-  const IsaLevel isa = SparseIsa();
+  const IsaLevel isa = ChosenIsa();
   const BagPieces cut = CutBags(
       args.features, args.offsets,
       [](const QuantizedLookupFeature& f) { return f.layout.row_bytes; },

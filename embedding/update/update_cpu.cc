@@ -169,7 +169,7 @@ CollectedTables CollectTables(Context& ctx, const UpdateArgs& args,
 CollectedTables CollectOne(Context& ctx, const LookupArgs& lookup, const UpdateTable& table) {
   CollectedTables collected(1);
   collected.work.push_back(
-      MakeWork(ctx, lookup, WithoutRule(table), 0, SparseIsa(), collected.buffers[0]));
+      MakeWork(ctx, lookup, WithoutRule(table), 0, ChosenIsa(), collected.buffers[0]));
   return collected;
 }
 
@@ -214,7 +214,7 @@ void UpdateWholeTables(Context& ctx, const UpdateArgs& args, const ScratchVector
 // Leaves the summed gradients of one table in the rows of `to`.
 void StoreGradients(Context& ctx, ScratchVector<TableWork>& work, const Tensor& to) {
   work[0].table.weights = to.data<float>();
-  const IsaLevel isa = SparseIsa();
+  const IsaLevel isa = ChosenIsa();
   const StoreGradient::Step step;
   const auto store = [&](const RowUpdateArgs& args) {
     TESSERA_CALL_ISA(isa, UpdateRows, step, args);
@@ -225,7 +225,7 @@ void StoreGradients(Context& ctx, ScratchVector<TableWork>& work, const Tensor& 
 }  // namespace
 
 void Update(OnCpu, Context& ctx, const UpdateArgs& args) {
-  const IsaLevel isa = SparseIsa();
+  const IsaLevel isa = ChosenIsa();
   const bool one_thread = ctx.threads().threads() == 1;
   ScratchVector<size_t> whole, shared;
   int64_t ids_of_whole = 0;

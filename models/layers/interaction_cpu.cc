@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kRowsOfAPiece = 16;
 
 const InteractionKernels& Kernels() {
-  return ForBestIsa(baseline::kInteraction, avx2::kInteraction, avx512::kInteraction);
+  return ForChosenIsa(baseline::kInteraction, avx2::kInteraction, avx512::kInteraction);
 }
 
 int64_t Width(int64_t features, int64_t dim) { return dim + features * (features + 1) / 2; }

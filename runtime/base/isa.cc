@@ -46,14 +46,14 @@ IsaLevel BestIsa() {
   return best;
 }
 
-IsaLevel SparseIsa() {
+IsaLevel ChosenIsa() {
   if (const int level = forced.load(std::memory_order_relaxed); level >= 0)
     return static_cast<IsaLevel>(level);
   static const IsaLevel from_environment = FromEnvironment();
   return from_environment;
 }
 
-void SetSparseIsa(IsaLevel level) {
+void SetIsa(IsaLevel level) {
   TESSERA_CHECK(level <= BestIsa(), "instruction set {}: this CPU has {} at most", level,
                 BestIsa());
   forced.store(static_cast<int>(level), std::memory_order_relaxed);

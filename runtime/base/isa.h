@@ -8,20 +8,21 @@ namespace tessera {
 enum class IsaLevel { kBaseline, kAvx2, kAvx512 };
 std::string ToString(IsaLevel level);  // "baseline", "avx2", "avx512"
 
-// The best level this CPU has. Dense products always use it.
+// The best level this CPU has.
 IsaLevel BestIsa();
 
-// The level of lookups and updates: TESSERA_ISA from the environment if set, else the best. Throws
-// Error for a name that is no level or a level that this CPU lacks.
-IsaLevel SparseIsa();
-// Overrides SparseIsa, for tests and research. REQUIRES: level <= BestIsa().
-void SetSparseIsa(IsaLevel level);
+// The level that every loop uses: TESSERA_ISA from the environment if set, else the best. Throws
+// Error for a name that is no level or a level that this CPU lacks. It changes no bit of a result,
+// unless Eigen makes the dense products (DenseProducts::kEigen in runtime/context.h).
+IsaLevel ChosenIsa();
+// Overrides ChosenIsa, for tests and research. REQUIRES: level <= BestIsa().
+void SetIsa(IsaLevel level);
 
-// The one of three things, such as tables of functions, that belongs to the best level.
+// The one of three things, such as tables of functions, that belongs to the chosen level.
 template <typename T>
-const T& ForBestIsa(const T& baseline, const T& avx2, const T& avx512) {
-  const IsaLevel best = BestIsa();
-  return best == IsaLevel::kAvx512 ? avx512 : best == IsaLevel::kAvx2 ? avx2 : baseline;
+const T& ForChosenIsa(const T& baseline, const T& avx2, const T& avx512) {
+  const IsaLevel level = ChosenIsa();
+  return level == IsaLevel::kAvx512 ? avx512 : level == IsaLevel::kAvx2 ? avx2 : baseline;
 }
 
 }  // namespace tessera

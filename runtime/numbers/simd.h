@@ -92,6 +92,16 @@ class Pack {
   friend Pack operator-(Pack a, Pack b) { return Pack(a.v_ - b.v_); }
   friend Pack operator*(Pack a, Pack b) { return Pack(a.v_ * b.v_); }
   friend Pack operator/(Pack a, Pack b) { return Pack(a.v_ / b.v_); }
+  // a·b + c, rounded once: the same bits with the instruction and without.
+  friend Pack Fma(Pack a, Pack b, Pack c) {
+#if defined(__AVX512F__)
+    return Pack(Simd(_mm512_fmadd_ps(__m512(a.v_), __m512(b.v_), __m512(c.v_))));
+#elif defined(__FMA__)
+    return Pack(Simd(_mm256_fmadd_ps(__m256(a.v_), __m256(b.v_), __m256(c.v_))));
+#else
+    return Pack(FmaByDoubles(a.v_, b.v_, c.v_));
+#endif
+  }
   // The sum of all elements, folded by halves (runtime/numbers/lanes.h).
   float Fold() const { return FoldOf<kSize>(v_); }
 
@@ -117,6 +127,24 @@ class Pack {
 
  private:
   explicit Pack(Simd v) : v_(v) {}
+
+  // A product of floats is exact as a double. Its sum with c is rounded to odd (an inexact sum whose
+  // last bit is 0 moves one unit towards the part that was lost), so that rounding once more, to a
+  // float, gives what one rounding gives.
+  template <typename V>
+  static V FmaByDoubles(V a, V b, V c) {
+    typedef double Doubles __attribute__((vector_size(2 * sizeof(V))));
+    typedef int64_t Bits __attribute__((vector_size(2 * sizeof(V))));
+    const Doubles product =
+        __builtin_convertvector(a, Doubles) * __builtin_convertvector(b, Doubles);
+    const Doubles addend = __builtin_convertvector(c, Doubles), sum = product + addend;
+    const Doubles of_addend = sum - product;
+    const Doubles lost = (product - (sum - of_addend)) + (addend - of_addend);
+    const Bits bits = Bits(sum), inexact = (lost < 0.0) | (lost > 0.0);
+    const Bits same_sign = (lost < 0.0) == (sum < 0.0);
+    const Bits step = (same_sign & 2) - 1;  // 1 or −1
+    return __builtin_convertvector(Doubles(bits + (step & inexact & ((bits & 1) - 1))), V);
+  }
 
   template <int kWidth, typename V>
   static float FoldOf(V v) {

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kGrain = 1 << 14;
 
 const ActivationKernels& KernelsOf(ActivationKind kind) {
-  const ElementwiseKernels& all = BestElementwise();
+  const ElementwiseKernels& all = ChosenElementwise();
   switch (kind) {
     case ActivationKind::kRelu:
       return all.relu;

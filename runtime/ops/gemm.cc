@@ -2,7 +2,6 @@
 
 #include "runtime/accumulation.h"
 #include "runtime/device/dispatch.h"
-#include "runtime/ops/arithmetic.h"
 #include "runtime/ops/gemm_impl.h"
 
 namespace tessera {
@@ -61,8 +60,6 @@ Tensor Gemm(Context& ctx, GemmForm form, const Tensor& a_in, const Tensor& b_in)
 Tensor GemmOverBatch(Context& ctx, const Tensor& a_in, const Tensor& b_in, const Tensor& so_far) {
   internal::ItemsOfStep(ctx, a_in.dim(0));  // whether each example has as many rows
   if (!so_far) return Gemm(ctx, GemmForm::kTN, a_in, b_in);
-  if (ctx.device() != Device::Cpu())
-    return Add(ctx, so_far, Gemm(ctx, GemmForm::kTN, a_in, b_in)).value();
   const Tensor a = internal::AsMatrix(ctx, a_in, "product: left matrix");
   const Tensor b = internal::AsMatrix(ctx, b_in, "product: right matrix");
   const Extents e = CheckedExtents(GemmForm::kTN, a.shape(), b.shape(), 0);

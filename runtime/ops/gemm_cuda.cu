@@ -1,4 +1,5 @@
-// Products on CUDA: by cuBLAS where there is one, else by the kernel here.
+// Products on CUDA: by cuBLAS where the context asks for it and there is one, else by the kernel
+// here, which has the bits of the CPU's portable product (runtime/ops/gemm.h).
 //
 // A block of 256 threads computes a square tile of C, 64·q wide, q = 1 or 2, in steps of 16/q along
 // the sum. The step's parts of A and B lie in shared memory, depth-major, so that a thread reads
@@ -6,8 +7,9 @@
 // registers meanwhile, four elements a thread. A thread owns (4·q)² elements: q groups of four
 // rows, 16 apart, by q groups of four columns, 32 apart; a warp owns 16·q × 32·q.
 //
-// Where C has few tiles and the sum is long, the sum is cut into pieces, which depend on the shapes
-// alone, and their results are added in order by a second kernel.
+// After each piece of the sum a block adds its tile to C. Where C has few tiles and the sum is long,
+// blocks make several pieces of a tile at a time, whose results are added in order by a second
+// kernel.
 #include <algorithm>
 #include <cmath>
 
@@ -67,9 +69,9 @@ struct Operand {
   }
 };
 
-// How C is cut: blocks, and pieces of the sum.
+// How C is cut: tiles, and parts of the sum from `begin` on, each of one block.
 struct Cut {
-  int64_t row_tiles, column_tiles, pieces, piece_depth;
+  int64_t row_tiles, column_tiles, parts = 1, begin = 0, depth_of_part = 0;
 };
 
 struct TileArgs {
@@ -80,7 +82,7 @@ struct TileArgs {
 
 template <int q>
 struct Accumulator {
-  float sum[4 * q][4 * q] = {};
+  float sum[4 * q][4 * q];
 
   // Where this thread's elements lie in the tile.
   __device__ static int Row(int i) {
@@ -90,6 +92,11 @@ struct Accumulator {
   __device__ static int Column(int i) {
     return static_cast<int>(threadIdx.x) / 32 % 2 * 32 * q + i / 4 * 32 +
            static_cast<int>(threadIdx.x) % 8 * 4 + i % 4;
+  }
+
+  __device__ void Clear() {
+    for (int i = 0; i < 4 * q; ++i)
+      for (int j = 0; j < 4 * q; ++j) sum[i][j] = 0;
   }
 
   template <typename TileA, typename TileB>
@@ -107,29 +114,37 @@ struct Accumulator {
   }
 
   // Four neighbours of a row of C, finished.
-  __device__ static float4 Finished(const GemmProblem& p, int64_t column, const float* sums) {
-    float v[4];
+  __device__ static float4 Finished(const GemmProblem& p, int64_t column, const float4& sums) {
+    float v[4] = {sums.x, sums.y, sums.z, sums.w};
     for (int j = 0; j < 4; ++j) {
       const bool inside = column + j < p.first.n;
-      v[j] = FinishElement(sums[j], p.bias != nullptr && inside ? p.bias + column + j : nullptr,
-                           p.relu);
+      v[j] =
+          FinishElement(v[j], p.bias != nullptr && inside ? p.bias + column + j : nullptr, p.relu);
     }
     return {v[0], v[1], v[2], v[3]};
   }
-  __device__ void Store(const GemmProblem& p, bool vectors, float* c, int64_t row,
-                        int64_t column) const {
+  // Puts the sums into C, or adds them; `last`: no others are added to them.
+  __device__ void Store(const GemmProblem& p, bool vectors, float* c, int64_t row, int64_t column,
+                        bool add, bool last) const {
     for (int i = 0; i < 4 * q; ++i) {
       if (row + Row(i) >= p.first.m) continue;
-      for (int j = 0; j < 4 * q; j += 4)
-        StoreFour(c + (row + Row(i)) * p.first.ldc, column + Column(j), p.first.n, vectors,
-                  Finished(p, column + Column(j), sum[i] + j));
+      float* const c_row = c + (row + Row(i)) * p.first.ldc;
+      for (int j = 0; j < 4 * q; j += 4) {
+        const int64_t at = column + Column(j);
+        float4 v = {sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]};
+        if (add) {
+          const float4 before = LoadFour(c_row, at, p.first.n, vectors);
+          v = {before.x + v.x, before.y + v.y, before.z + v.z, before.w + v.w};
+        }
+        StoreFour(c_row, at, p.first.n, vectors, last ? Finished(p, at, v) : v);
+      }
     }
   }
 };
 
-// Block: a tile of C, of one piece of the sum, of one product of the batch; tiles of a row of tiles
-// are neighbours. Without pieces C gets its finished elements, else `c` of the problem is where the
-// pieces' sums go, [batch, pieces, m, n].
+// Block: a tile of C, of one part of the sum, of one product of the batch; tiles of a row of tiles
+// are neighbours. With one part C gets its finished elements, else `c` of the problem is where the
+// parts' sums go, [batch, parts, m, n].
 template <GemmForm form, int q>
 __global__ void __launch_bounds__(kThreads, 2) TiledGemm(TileArgs args) {
   using A = Operand<form != GemmForm::kTN, q>;
@@ -143,10 +158,11 @@ __global__ void __launch_bounds__(kThreads, 2) TiledGemm(TileArgs args) {
   index /= cut.column_tiles;
   const int64_t row = index % cut.row_tiles * TileSize(q);
   index /= cut.row_tiles;
-  const int64_t piece = index % cut.pieces, batch = index / cut.pieces;
-  const int64_t begin = piece * cut.piece_depth,
-                end = p.first.k < begin + cut.piece_depth ? p.first.k : begin + cut.piece_depth;
+  const int64_t part = index % cut.parts, batch = index / cut.parts;
+  const int64_t begin = cut.begin + part * cut.depth_of_part,
+                end = p.first.k < begin + cut.depth_of_part ? p.first.k : begin + cut.depth_of_part;
 
+  float* const to = p.first.c + (batch * cut.parts + part) * p.step_c;
   const A a = {p.first.a + batch * p.step_a, p.first.lda, p.first.m, end, args.vectors_a};
   const B b = {p.first.b + batch * p.step_b, p.first.ldb, p.first.n, end, args.vectors_b};
   A::Store(a.Fetch(row, begin), a_tiles[0]);
@@ -154,7 +170,10 @@ __global__ void __launch_bounds__(kThreads, 2) TiledGemm(TileArgs args) {
   __syncthreads();
 
   constexpr int kDepth = StepDepth(q);
+  static_assert(kGemmPiece % kDepth == 0);
   Accumulator<q> c;
+  c.Clear();
+  bool add = p.add;
   int now = 0;
   for (int64_t depth = begin; depth < end; depth += kDepth, now ^= 1) {
     const bool more = depth + kDepth < end;
@@ -169,25 +188,32 @@ __global__ void __launch_bounds__(kThreads, 2) TiledGemm(TileArgs args) {
       B::Store(next_b, b_tiles[now ^ 1]);
     }
     __syncthreads();
+    if (more && (depth + kDepth) % kGemmPiece != 0) continue;
+    c.Store(p, args.vectors_c, to, row, column, add, !more);
+    c.Clear();
+    add = true;
   }
-  c.Store(p, args.vectors_c, p.first.c + (batch * cut.pieces + piece) * p.step_c, row, column);
+  if (begin >= end) c.Store(p, args.vectors_c, to, row, column, add, true);  // an empty sum
 }
 
-// Element i of all C: the sums of its pieces in order, finished.
-struct FoldPieces {
+// Element i of all C: what it has, if `add`, and the sums of its parts in order; finished, if these
+// are the last.
+struct FoldParts {
   GemmProblem problem;
-  const float* sums;  // [batch, pieces, m, n]
-  int64_t pieces;
+  const float* sums;  // [batch, parts, m, n]
+  int64_t parts;
+  bool add, last;
 
   TESSERA_HD void operator()(int64_t i) const {
     const GemmArgs& g = problem.first;
     const int64_t size = g.m * g.n, batch = i / size, element = i % size;
-    const float* p = sums + batch * pieces * size + element;
-    float sum = 0;
-    for (int64_t piece = 0; piece < pieces; ++piece) sum += p[piece * size];
     const int64_t row = element / g.n, column = element % g.n;
+    const float* p = sums + batch * parts * size + element;
+    float& c = g.c[batch * problem.step_c + row * g.ldc + column];
+    float sum = add ? c + p[0] : p[0];
+    for (int64_t part = 1; part < parts; ++part) sum += p[part * size];
     const float* bias = problem.bias == nullptr ? nullptr : problem.bias + column;
-    g.c[batch * problem.step_c + row * g.ldc + column] = FinishElement(sum, bias, problem.relu);
+    c = last ? FinishElement(sum, bias, problem.relu) : sum;
   }
 };
 
@@ -201,29 +227,27 @@ int64_t Tiles(const GemmProblem& p, int q) {
   return CeilDiv(p.first.m, TileSize(q)) * CeilDiv(p.first.n, TileSize(q)) * p.batch;
 }
 
-// Enough blocks for a large GPU (132 multiprocessors, two blocks each), and the shortest piece that
-// is worth a second pass over C.
-constexpr int64_t kManyBlocks = 256, kShortestPiece = 256, kLongSum = 4096;
-constexpr int64_t kStepMultiple = 16;  // of both tiles' steps
+// Enough blocks for a large GPU (132 multiprocessors, two blocks each).
+constexpr int64_t kManyBlocks = 256, kLongSum = 4096;
+// Floats of sums of parts that are kept at a time, at most.
+constexpr int64_t kMostSums = 16 << 20;
 
 bool UsesLargeTiles(const GemmProblem& p) {
   return p.first.m > 64 && p.first.n > 64 &&
          (Tiles(p, 2) >= kManyBlocks / 2 || p.first.k >= kLongSum);
 }
 
-Cut MakeCut(const GemmProblem& p, int q) {
-  Cut cut = {CeilDiv(p.first.m, TileSize(q)), CeilDiv(p.first.n, TileSize(q)), 1, 0};
-  const int64_t wanted = kManyBlocks / Tiles(p, q), longest = p.first.k / kShortestPiece;
-  cut.pieces = std::max<int64_t>(1, std::min(wanted, longest));
-  cut.piece_depth = CeilDiv(CeilDiv(p.first.k, cut.pieces), kStepMultiple) * kStepMultiple;
-  cut.pieces = std::max<int64_t>(1, CeilDiv(p.first.k, std::max<int64_t>(1, cut.piece_depth)));
-  return cut;
+// Pieces of the sum that are made at a time; 1: blocks make whole sums.
+int64_t PiecesAtOnce(const GemmProblem& p, int q) {
+  const int64_t wanted = kManyBlocks / Tiles(p, q), pieces = CeilDiv(p.first.k, kGemmPiece),
+                room = kMostSums / (p.batch * p.first.m * p.first.n);
+  return std::max<int64_t>(1, std::min({wanted, pieces, room}));
 }
 
 template <int q>
 void LaunchForm(Context& ctx, const TileArgs& args) {
   const auto run = [&](auto kernel) {
-    Launch(ctx, kernel, dim3(static_cast<unsigned>(Tiles(args.problem, q) * args.cut.pieces)),
+    Launch(ctx, kernel, dim3(static_cast<unsigned>(Tiles(args.problem, q) * args.cut.parts)),
            dim3(kThreads), 0, args);
   };
   switch (args.problem.form) {
@@ -261,39 +285,66 @@ void FinishRows(Context& ctx, const GemmProblem& p) {
          dim3(32, 8), 0, p);
 }
 
-void RunTiledGemm(Context& ctx, const GemmProblem& problem) {
-  const GemmArgs& g = problem.first;
-  if (g.m == 0 || g.n == 0 || problem.batch == 0) return;
-  const int q = UsesLargeTiles(problem) ? 2 : 1;
-  TileArgs args = {problem, MakeCut(problem, q), AllAreVectors(g.a, g.lda, problem.step_a),
-                   AllAreVectors(g.b, g.ldb, problem.step_b), false};
-  Tensor sums;
-  if (args.cut.pieces > 1) {
-    sums = Tensor::Empty(ctx, {problem.batch, args.cut.pieces, g.m, g.n});
-    args.problem.first.c = sums.data<float>();
-    args.problem.first.ldc = g.n;
-    args.problem.step_c = g.m * g.n;
-    args.problem.bias = nullptr;
-    args.problem.relu = false;
-  }
-  args.vectors_c = AllAreVectors(args.problem.first.c, args.problem.first.ldc, args.problem.step_c);
+void LaunchTiles(Context& ctx, int q, const GemmProblem& p, Cut cut) {
+  const GemmArgs& g = p.first;
+  cut.row_tiles = CeilDiv(g.m, TileSize(q));
+  cut.column_tiles = CeilDiv(g.n, TileSize(q));
+  const TileArgs args = {p, cut, AllAreVectors(g.a, g.lda, p.step_a),
+                         AllAreVectors(g.b, g.ldb, p.step_b), AllAreVectors(g.c, g.ldc, p.step_c)};
   q == 2 ? LaunchForm<2>(ctx, args) : LaunchForm<1>(ctx, args);
-  if (sums)
-    ForEach(ctx, problem.batch * g.m * g.n,
-            FoldPieces{problem, sums.data<float>(), args.cut.pieces});
+}
+
+// The sums of `at_once` pieces beside each other, then added to C; and so on.
+void RunPieces(Context& ctx, int q, const GemmProblem& p, int64_t at_once) {
+  const GemmArgs& g = p.first;
+  const Tensor sums = Tensor::Empty(ctx, {p.batch, at_once, g.m, g.n});
+  GemmProblem of_sums = p;
+  of_sums.first.c = sums.data<float>();
+  of_sums.first.ldc = g.n;
+  of_sums.step_c = g.m * g.n;
+  of_sums.bias = nullptr;
+  of_sums.relu = of_sums.add = false;
+  const int64_t pieces = CeilDiv(g.k, kGemmPiece);
+  for (int64_t first = 0; first < pieces; first += at_once) {
+    const int64_t parts = std::min(at_once, pieces - first);
+    LaunchTiles(ctx, q, of_sums,
+                {.parts = parts, .begin = first * kGemmPiece, .depth_of_part = kGemmPiece});
+    ForEach(ctx, p.batch * g.m * g.n,
+            FoldParts{p, sums.data<float>(), parts, p.add || first > 0, first + parts == pieces});
+  }
+}
+
+void RunTiledGemm(Context& ctx, const GemmProblem& p) {
+  const int q = UsesLargeTiles(p) ? 2 : 1;
+  const int64_t at_once = PiecesAtOnce(p, q);
+  if (at_once == 1)
+    LaunchTiles(ctx, q, p, {.depth_of_part = p.first.k});
+  else
+    RunPieces(ctx, q, p, at_once);
+}
+
+// Whether cuBLAS made the product.
+bool RunCublas(Context& ctx, const GemmProblem& p) {
+  const GemmArgs& g = p.first;
+  if (ctx.dense_products() == DenseProducts::kPortable || g.k == 0) return false;
+  const Tensor product = p.add ? Tensor::Empty(ctx, {g.m, g.n}) : Tensor();
+  float* const c = p.add ? product.data<float>() : g.c;
+  const int64_t ldc = p.add ? g.n : g.ldc;
+  if (!CublasSgemm(ctx, {p.form == GemmForm::kTN, p.form == GemmForm::kNT, g.m, g.n, g.k, g.a,
+                         g.lda, p.step_a, g.b, g.ldb, p.step_b, c, ldc, p.step_c, p.batch}))
+    return false;
+  if (p.add)
+    ForEach(ctx, g.m * g.n, FoldParts{p, c, 1, true, true});
+  else
+    FinishRows(ctx, p);
+  return true;
 }
 
 }  // namespace
 
-void RunGemm(OnCuda, Context& ctx, const GemmProblem& problem) {
-  const GemmArgs& g = problem.first;
-  const bool empty = g.m == 0 || g.n == 0 || g.k == 0 || problem.batch == 0;
-  if (!empty && CublasSgemm(ctx, {problem.form == GemmForm::kTN, problem.form == GemmForm::kNT, g.m,
-                                  g.n, g.k, g.a, g.lda, problem.step_a, g.b, g.ldb, problem.step_b,
-                                  g.c, g.ldc, problem.step_c, problem.batch}))
-    FinishRows(ctx, problem);
-  else
-    RunTiledGemm(ctx, problem);
+void RunGemm(OnCuda, Context& ctx, const GemmProblem& p) {
+  if (p.first.m == 0 || p.first.n == 0 || p.batch == 0) return;
+  if (!RunCublas(ctx, p)) RunTiledGemm(ctx, p);
 }
 
 }  // namespace tessera::internal

@@ -16,7 +16,7 @@ struct GemmProblem {
   int64_t batch = 1, step_a = 0, step_b = 0, step_c = 0;
   const float* bias = nullptr;
   bool relu = false;
-  bool add = false;  // to what C has. REQUIRES: kTN, batch 1, on a CPU
+  bool add = false;  // to what C has. REQUIRES: kTN, batch 1
 };
 
 // An element of C, from its sum; `bias` is that of its column, or null.
@@ -31,8 +31,9 @@ GemmProblem MakeProblem(GemmForm form, const Tensor& a, const Tensor& b, const T
 void RunGemm(OnCpu, Context& ctx, const GemmProblem& problem);
 void RunGemm(OnCuda, Context& ctx, const GemmProblem& problem);
 
-// Rows [begin, end) of C, on this thread. REQUIRES: batch 1, not kTN.
-void RunGemmRows(const GemmProblem& problem, int64_t begin, int64_t end);
+// On a CPU, as DenseProducts of the context says.
+void RunPortableGemm(Context& ctx, const GemmProblem& problem);
+void RunEigenGemm(Context& ctx, const GemmProblem& problem);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_RUNTIME_OPS_GEMM_IMPL_H_

@@ -11,7 +11,7 @@ void LayerNormForward(OnCpu, Context& ctx, const LayerNormArgs& all) {
     piece.mean += begin;
     piece.rstd += begin;
     piece.rows = end - begin;
-    BestNorm().forward(piece);
+    ChosenNorm().forward(piece);
   });
 }
 
@@ -26,7 +26,7 @@ void LayerNormBackward(OnCpu, Context& ctx, const LayerNormGradArgs& all) {
     piece.dweight += begin / kRowsOfAPiece * 2 * all.dim;
     piece.dbias += begin / kRowsOfAPiece * 2 * all.dim;
     piece.rows = end - begin;
-    BestNorm().backward(piece);
+    ChosenNorm().backward(piece);
   });
 }
 

@@ -290,7 +290,7 @@ Bucketized BucketizeBlocks(OnCpu, Context& ctx, const BucketizeInput& in,
                            const BlockBucketizeArgs& args) {
   const std::vector<Feature> features = MakeFeatures(args);
   const std::vector<int64_t> at = FeatureOffsets(args, features.size(), in.bags.count());
-  const IsaLevel isa = SparseIsa();
+  const IsaLevel isa = ChosenIsa();
   return RunPasses(ctx, in, [&](int64_t begin, int64_t end, const auto& fn) {
     auto f = static_cast<size_t>(std::upper_bound(at.begin(), at.end(), begin) - at.begin() - 1);
     for (; begin < end; ++f) {

@@ -128,7 +128,7 @@ template <typename T>
 UniqueIds UniqueOfType(Context& ctx, const Tensor& ids, std::span<const int64_t> at, bool counts) {
   const auto groups = static_cast<int64_t>(at.size()) - 1;
   const int64_t n = ids.dim(0), grain = n == 0 ? groups : kPieceIds * groups / n;
-  const IsaLevel isa = SparseIsa();
+  const IsaLevel isa = ChosenIsa();
   std::vector<Group<T>> found(static_cast<size_t>(groups));
   std::vector<int64_t> firsts(static_cast<size_t>(groups) + 1);
   ParallelFor(ctx, groups, grain, [&](int64_t begin, int64_t end) {

@@ -17,8 +17,8 @@ inline std::vector<IsaLevel> IsaLevels() {
 // Lookups and updates use `level` while it lives.
 class ScopedIsa {
  public:
-  explicit ScopedIsa(IsaLevel level) : before_(SparseIsa()) { SetSparseIsa(level); }
-  ~ScopedIsa() { SetSparseIsa(before_); }
+  explicit ScopedIsa(IsaLevel level) : before_(ChosenIsa()) { SetIsa(level); }
+  ~ScopedIsa() { SetIsa(before_); }
 
  private:
   IsaLevel before_;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "comm/local_communicator.h"
+#include "tests/testing/isa_levels.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
 #include "train/checkpoint/checkpoint.h"
@@ -60,6 +61,22 @@ std::string Trained(const TrainConfig& config, std::optional<int64_t> stop = {})
   run(false, stop);
   if (stop) run(true, {});
   return testing::ReadFile(path);
+}
+
+TEST_P(ModelsTrainer, TrainsWithTheSameBitsOnEveryInstructionSetWithAnyThreads) {
+  const TrainConfig config = ConfigOf(GetParam());
+  const auto trained = [&](IsaLevel level, int threads) {
+    const testing::ScopedIsa isa(level);
+    const std::string path = TempPath(ToString(level));
+    Context ctx({.threads = threads, .seed = config.seed});
+    Trainer trainer(ctx, config);
+    RunTraining(trainer, DataSets(config, {}), {});
+    trainer.Save(path);
+    return testing::ReadFile(path);
+  };
+  const std::string expected = trained(BestIsa(), 1);
+  for (const IsaLevel level : testing::IsaLevels())
+    EXPECT_TRUE(trained(level, 3) == expected) << ToString(level);
 }
 
 // 400 examples a step, whose micro-batches have 128 and 16.

@@ -50,9 +50,9 @@ double LargestDifference(const std::vector<NamedTensor>& a, const std::vector<Na
 class TrainerDeviceTest : public testing::DeviceTest {
  protected:
   // A context of its own with the configuration's seed, so that the model begins with its numbers.
-  Context& Seeded(Device on) {
-    contexts_.push_back(
-        std::make_unique<Context>(ContextOptions{.device = on, .threads = 1, .seed = 3}));
+  Context& Seeded(Device on, DenseProducts products = DenseProducts::kDefault) {
+    contexts_.push_back(std::make_unique<Context>(
+        ContextOptions{.device = on, .threads = 1, .seed = 3, .dense_products = products}));
     return *contexts_.back();
   }
 
@@ -72,6 +72,16 @@ TEST_P(TrainerDeviceTest, FollowsTheCpu) {
   EXPECT_EQ(got.evaluation.examples, 100);
   EXPECT_NEAR(got.evaluation.log_loss, expected.evaluation.log_loss, 1e-5);
   EXPECT_NEAR(got.evaluation.auc, expected.evaluation.auc, 1e-3);
+}
+
+TEST_P(TrainerDeviceTest, PortableProductsGiveTheCpusBits) {
+  const TrainConfig config = FewSteps();
+  Trainer cpu(Seeded(Device::Cpu()), config),
+      here(Seeded(device(), DenseProducts::kPortable), config);
+  Train(cpu, config, TempPath("cpu"));
+  Train(here, config, TempPath("here"));
+  EXPECT_EQ(LargestDifference(cpu.State(), here.State()), 0);
+  EXPECT_TRUE(testing::ReadFile(TempPath("cpu")) == testing::ReadFile(TempPath("here")));
 }
 
 TEST_P(TrainerDeviceTest, GivesTheSameBitsAgain) {

@@ -311,6 +311,11 @@ constexpr KeyMeaning kMeanings[] = {
     {"train.accumulate_steps", "Micro-batches of a step."},
     {"train.epochs", "Passes over the rows."},
     {"train.seed", "Seed of the first values and of rounding by chance."},
+    {"train.dense_products",
+     "Who multiplies dense matrices. \"portable\": Tessera, with the same bits on every CPU and "
+     "GPU; "
+     "\"library\": Eigen on a CPU, cuBLAS on a GPU; \"default\": portable on a CPU, library on a "
+     "GPU."},
     {"evaluation",
      "When the rows for evaluation are scored, and what follows. Without it: after each epoch, and "
      "nothing."},

@@ -131,6 +131,11 @@ void ReadTrain(const Json& value, const std::string& where, JsonProblems* proble
   read("accumulate_steps", SizeLimits::kBatch, config.accumulate_steps);
   read("epochs", SizeLimits::kSteps, config.epochs);
   internal::ReadSeed(object, config.seed);
+  object.Try([&] {
+    object.OptionalWord(
+        "dense_products", config.dense_products,
+        {DenseProducts::kDefault, DenseProducts::kPortable, DenseProducts::kLibrary});
+  });
   object.Finish();
 }
 
@@ -254,7 +259,8 @@ std::string ToJson(const TrainConfig& config) {
   json["train"] = {{"batch_size", config.batch_size},
                    {"accumulate_steps", config.accumulate_steps},
                    {"epochs", config.epochs},
-                   {"seed", config.seed}};
+                   {"seed", config.seed},
+                   {"dense_products", ToString(config.dense_products)}};
   if (config.evaluation) json["evaluation"] = internal::EvaluationToJson(*config.evaluation);
   if (config.metrics) json["metrics"] = internal::RecMetricsToJson(*config.metrics);
   return json.dump();

@@ -29,7 +29,7 @@
 //         or {"format": "movielens", "like_from"},
 //         or {"format": "jsonl", "csv", "tsv" or "npz", and the keys of data/schema/data_schema.h};
 //         any with "shuffle": {"seed", "window_rows", "block_rows"}
-//    "train": {"batch_size", "accumulate_steps", "epochs", "seed"},
+//    "train": {"batch_size", "accumulate_steps", "epochs", "seed", "dense_products"},
 //    "evaluation": {"every" or "every_steps", "metric", "target", "patience"},
 //    "metrics": {...}}   as in metrics/rec_metrics_config.h; rec_tasks default to the model's tasks
 //
@@ -51,6 +51,7 @@
 #include "optim/dense_optimizer_config.h"
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/warmup_schedule.h"
+#include "runtime/context.h"
 #include "train/config/data_config.h"
 #include "train/config/evaluation_config.h"
 
@@ -72,6 +73,7 @@ struct TrainConfig {
   int64_t batch_size = 256, accumulate_steps = 1;
   int64_t epochs = 1;
   uint64_t seed = 1;
+  DenseProducts dense_products = DenseProducts::kDefault;
   // Absent: each epoch's end is evaluated, and nothing follows of it.
   std::optional<EvaluationConfig> evaluation;
   std::optional<RecMetricsConfig> metrics;  // of a training, where they are asked for

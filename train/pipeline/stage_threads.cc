@@ -25,11 +25,11 @@ StageThreads::StageThreads(Context& ctx, std::function<StageItem()> source,
     : ctx_(ctx), source_(std::move(source)), options_(std::move(options)) {
   TESSERA_CHECK(!stages.empty(), "a pipeline without stages");
   for (Stage& stage : stages) {
-    auto own =
-        std::make_unique<Context>(ContextOptions{.device = ctx.device(),
-                                                 .threads = options_.threads,
-                                                 .seed = ctx.random().seed(),
-                                                 .matmul_precision = ctx.matmul_precision()});
+    auto own = std::make_unique<Context>(ContextOptions{.device = ctx.device(),
+                                                        .threads = options_.threads,
+                                                        .seed = ctx.random().seed(),
+                                                        .matmul_precision = ctx.matmul_precision(),
+                                                        .dense_products = ctx.dense_products()});
     own->WaitFor(ctx);
     workers_.push_back({std::move(stage), std::move(own), {}});
   }

@@ -11,7 +11,10 @@ namespace {
 
 // A context beside `ctx`: on its device, with its threads.
 ContextOptions Beside(Context& ctx) {
-  return {.device = ctx.device(), .pool = ctx.pool(), .matmul_precision = ctx.matmul_precision()};
+  return {.device = ctx.device(),
+          .pool = ctx.pool(),
+          .matmul_precision = ctx.matmul_precision(),
+          .dense_products = ctx.dense_products()};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The dense products: Eigen's own gemm on one thread. Eigen is renamed for each level
+// Dense products by Eigen's own gemm on one thread. Eigen is renamed for each level
 // (tools/isa.bzl), so that its functions of different levels, and those of a user's own Eigen, stay
 // apart.
 #define EIGEN_DONT_PARALLELIZE

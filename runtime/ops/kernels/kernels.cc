@@ -1,13 +1,21 @@
 #include "runtime/ops/kernels/kernels.h"
 
 #include "runtime/base/isa.h"
+#include "runtime/ops/kernels/product.h"
 
 namespace tessera::internal {
 
-const GemmKernels& BestGemm() { return ForBestIsa(baseline::kGemm, avx2::kGemm, avx512::kGemm); }
-const ElementwiseKernels& BestElementwise() {
-  return ForBestIsa(baseline::kElementwise, avx2::kElementwise, avx512::kElementwise);
+const GemmKernels& ChosenGemm() {
+  return ForChosenIsa(baseline::kGemm, avx2::kGemm, avx512::kGemm);
 }
-const NormKernels& BestNorm() { return ForBestIsa(baseline::kNorm, avx2::kNorm, avx512::kNorm); }
+const ProductKernels& ChosenProduct() {
+  return ForChosenIsa(baseline::kProduct, avx2::kProduct, avx512::kProduct);
+}
+const ElementwiseKernels& ChosenElementwise() {
+  return ForChosenIsa(baseline::kElementwise, avx2::kElementwise, avx512::kElementwise);
+}
+const NormKernels& ChosenNorm() {
+  return ForChosenIsa(baseline::kNorm, avx2::kNorm, avx512::kNorm);
+}
 
 }  // namespace tessera::internal

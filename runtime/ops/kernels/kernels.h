@@ -2,8 +2,8 @@
 #define TESSERA_RUNTIME_OPS_KERNELS_KERNELS_H_
 // Loops of the dense ops, compiled once for each instruction set (*_simd.cc, tools/isa.bzl). Raw
 // pointers, one thread, no allocation that outlives a call; the ops cut the work into pieces that
-// don't depend on the number of threads. Each level exports its functions as tables; Best…() has
-// those of the CPU's best level.
+// don't depend on the number of threads. Each level exports its functions as tables; Chosen…() has
+// those of ChosenIsa().
 #include <cstdint>
 
 #include "runtime/base/isa.h"
@@ -69,9 +69,9 @@ struct NormKernels {
 TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_KERNELS_)
 #undef TESSERA_DECLARE_KERNELS_
 
-const GemmKernels& BestGemm();
-const ElementwiseKernels& BestElementwise();
-const NormKernels& BestNorm();
+const GemmKernels& ChosenGemm();
+const ElementwiseKernels& ChosenElementwise();
+const NormKernels& ChosenNorm();
 
 }  // namespace tessera::internal
 #endif  // TESSERA_RUNTIME_OPS_KERNELS_KERNELS_H_

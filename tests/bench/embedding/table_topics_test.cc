@@ -60,11 +60,11 @@ TEST(TableTopics, BytesAreCountedByTheTypes) {
 }
 
 TEST(TableTopics, TakeTheSeedTheInstructionSetAndPinnedThreads) {
-  const IsaLevel before = SparseIsa();
+  const IsaLevel before = ChosenIsa();
   EXPECT_EQ(RunSmall(LookupTopic(), {{"seed", {"1", "2"}}, {"isa", {"baseline"}}, {"pin", {"yes"}}})
                 .size(),
             2u);
-  EXPECT_EQ(SparseIsa(), before);
+  EXPECT_EQ(ChosenIsa(), before);
   EXPECT_THAT(
       [] {
         RunSmall(LookupTopic(), {{"pin", {"yes"}}, {"threads", {"4000"}}});

@@ -86,7 +86,7 @@ TEST(ActivationOnCpuTest, SameBitsOnAllLevels) {
   for (auto member : {&internal::ElementwiseKernels::relu, &internal::ElementwiseKernels::sigmoid,
                       &internal::ElementwiseKernels::tanh, &internal::ElementwiseKernels::swish})
     EXPECT_TRUE(SameBits(run(internal::baseline::kElementwise.*member),
-                         run(internal::BestElementwise().*member)));
+                         run(internal::ChosenElementwise().*member)));
 }
 
 TEST_P(ActivationTest, HasTheCpusBits) {

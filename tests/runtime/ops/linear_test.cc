@@ -73,6 +73,28 @@ TEST_P(GemmTest, AgreesWithTripleLoop) {
   for (const auto& [m, n, k] : sizes) ExpectAllForms(ctx, m, n, k);
 }
 
+// Single tiles and many, one piece of a sum and several, blocks that make whole sums and pieces.
+TEST_P(GemmTest, PortableProductsHaveTheCpusBits) {
+  const int64_t sizes[][3] = {{1, 1, 1},      {65, 17, 33}, {130, 1, 300},  {1, 300, 129},
+                              {10, 12, 1000}, {5, 6, 0},    {65, 70, 4100}, {700, 300, 300}};
+  const auto products = [&](Device on) {
+    Context ctx({.device = on, .seed = 4, .dense_products = DenseProducts::kPortable});
+    std::vector<std::vector<float>> all;
+    for (const auto& [m, n, k] : sizes) {
+      const Tensor a = RandomTensor(ctx, {m, k}), b = RandomTensor(ctx, {k, n}),
+                   at = RandomTensor(ctx, {k, m}), bt = RandomTensor(ctx, {n, k}),
+                   bias = RandomTensor(ctx, {n});
+      all.push_back(Gemm(ctx, GemmForm::kNN, a, b).ToVector<float>());
+      all.push_back(LinearRelu(ctx, a, bt, bias).value().ToVector<float>());
+      const int64_t part = k / 2 / kGemmPiece * kGemmPiece;
+      const Tensor first = GemmOverBatch(ctx, at.Rows(0, part), b.Rows(0, part), Tensor());
+      all.push_back(GemmOverBatch(ctx, at.Rows(part, k), b.Rows(part, k), first).ToVector<float>());
+    }
+    return all;
+  };
+  EXPECT_EQ(products(device()), products(Device::Cpu()));
+}
+
 TEST_P(GemmTest, TakesSlices) {
   Context ctx({.device = device()});
   const Tensor a = RandomTensor(ctx, {70, 20}).Narrow(1, 3, 9),

@@ -199,6 +199,20 @@ TEST(TrainConfig, EveryClippingRoundTrips) {
   }
 }
 
+TEST(TrainConfig, DenseProducts) {
+  const auto parsed = [](const std::string& products) {
+    return ParseTrainConfig(
+        With(R"("seed": 7)", R"("seed": 7, "dense_products": ")" + products + '"'), "x.json");
+  };
+  for (const DenseProducts products :
+       {DenseProducts::kDefault, DenseProducts::kPortable, DenseProducts::kLibrary}) {
+    const TrainConfig config = parsed(ToString(products));
+    EXPECT_EQ(config.dense_products, products);
+    EXPECT_EQ(ParseTrainConfig(ToJson(config), "x.json").dense_products, products);
+  }
+  EXPECT_THROW(parsed("eigen"), Error);
+}
+
 TEST(TrainConfig, DefaultsOfOptionalParts) {
   std::string text = With(R"("data": {"format": "criteo", "missing": "empty_bag"},)", "");
   const size_t warmup = text.find(R"(,

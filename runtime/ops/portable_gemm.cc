@@ -1,0 +1,127 @@
+// Products of our own (runtime/ops/kernels/product.h) on the threads of a context. How C is cut
+// changes no bit, so cuts suit the number of threads.
+#include <algorithm>
+
+#include "runtime/context.h"
+#include "runtime/device/scratch_pool.h"
+#include "runtime/ops/gemm_impl.h"
+#include "runtime/ops/kernels/product.h"
+#include "runtime/tensor.h"
+
+namespace tessera::internal {
+namespace {
+
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// A C of so few columns would leave most lanes of a register idle: its transpose is made.
+constexpr int64_t kNarrow = 4;
+// Terms that are packed by one thread at a time, at least.
+constexpr int64_t kPackedAtOnce = 1 << 14;
+// Parts of C for each thread, and small products of a batch for one part.
+constexpr int64_t kTasksOfThread = 4, kProductsOfTask = 8;
+
+// A product as the kernels take it.
+ProductArgs ArgsOf(const GemmProblem& p, int64_t index) {
+  const GemmArgs& g = p.first;
+  return {{g.a + index * p.step_a, g.lda, p.form != GemmForm::kTN, g.m},
+          {g.b + index * p.step_b, g.ldb, p.form == GemmForm::kNT, g.n},
+          g.k,
+          g.c + index * p.step_c,
+          g.ldc,
+          1,
+          p.add};
+}
+
+// The product of one C, and what becomes of its elements.
+class Product {
+ public:
+  Product(const GemmProblem& problem, int64_t index)
+      : kernels_(ChosenProduct()),
+        bias_(problem.bias),
+        relu_(problem.relu),
+        args_(ArgsOf(problem, index)) {
+    transposed_ = args_.b.extent <= kNarrow && args_.a.extent > args_.b.extent;
+    if (!transposed_) return;
+    std::swap(args_.a, args_.b);
+    std::swap(args_.row_stride, args_.column_stride);
+  }
+
+  int64_t rows() const { return args_.a.extent; }
+  int64_t panels() const { return CeilDiv(args_.b.extent, kernels_.panel_columns); }
+  int64_t panel_size() const { return kernels_.panel_columns * args_.k; }
+
+  void PackPanels(int64_t begin, int64_t end, float* packed) const {
+    for (int64_t panel = begin; panel < end; ++panel)
+      kernels_.pack(args_, panel, packed + panel * panel_size());
+  }
+  void Multiply(const ProductPart& part, const float* packed) const {
+    ScratchVector<float> scratch(static_cast<size_t>(kProductScratch));
+    kernels_.multiply(args_, part, packed, scratch.data());
+    if (bias_ != nullptr || relu_) Finish(part);
+  }
+
+ private:
+  void Finish(const ProductPart& part) const {
+    int64_t row = part.row_begin, rows = part.row_end - row;
+    int64_t column = part.panel_begin * kernels_.panel_columns;
+    int64_t columns = std::min(part.panel_end * kernels_.panel_columns, args_.b.extent) - column;
+    if (transposed_) {
+      std::swap(row, column);
+      std::swap(rows, columns);
+    }
+    const int64_t ldc = transposed_ ? args_.column_stride : args_.row_stride;
+    ChosenElementwise().add_bias(args_.c + row * ldc + column, ldc, rows, columns,
+                                 bias_ == nullptr ? nullptr : bias_ + column, relu_);
+  }
+
+  const ProductKernels& kernels_;
+  const float* bias_;
+  bool relu_;
+  bool transposed_;
+  ProductArgs args_;
+};
+
+void MultiplyAlone(const Product& product) {
+  product.Multiply({0, product.rows(), 0, product.panels()}, nullptr);
+}
+
+// The panels of B; undefined where one block of rows reads them once.
+Tensor PackAll(Context& ctx, const Product& product) {
+  if (product.rows() <= kRowsOfBlock) return {};
+  const Tensor packed = Tensor::Empty(ctx, {product.panels() * product.panel_size()});
+  const int64_t at_once = CeilDiv(kPackedAtOnce, std::max<int64_t>(1, product.panel_size()));
+  ParallelFor(ctx, product.panels(), at_once, [&](int64_t begin, int64_t end) {
+    product.PackPanels(begin, end, packed.data<float>());
+  });
+  return packed;
+}
+
+// Blocks of rows, by groups of panels where the blocks alone are too few for the threads.
+void MultiplyOnThreads(Context& ctx, const Product& product) {
+  const Tensor packed = PackAll(ctx, product);
+  const int64_t blocks = CeilDiv(product.rows(), kRowsOfBlock);
+  const int64_t wanted =
+      ctx.threads().threads() == 1 ? 1 : kTasksOfThread * ctx.threads().threads();
+  const int64_t groups = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, product.panels());
+  const int64_t panels = CeilDiv(product.panels(), groups);
+  ParallelFor(ctx, blocks * groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t row = task / groups * kRowsOfBlock, panel = task % groups * panels;
+      product.Multiply({row, std::min(row + kRowsOfBlock, product.rows()), panel,
+                        std::min(panel + panels, product.panels())},
+                       packed ? packed.data<float>() : nullptr);
+    }
+  });
+}
+
+}  // namespace
+
+void RunPortableGemm(Context& ctx, const GemmProblem& p) {
+  if (p.first.m == 0 || p.first.n == 0) return;
+  if (p.batch == 1) return MultiplyOnThreads(ctx, Product(p, 0));
+  ParallelFor(ctx, p.batch, kProductsOfTask, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) MultiplyAlone(Product(p, i));
+  });
+}
+
+}  // namespace tessera::internal
