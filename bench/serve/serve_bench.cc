@@ -9,15 +9,12 @@
 // take, through the queue; latency is from the time a request was due. A soak is an open loop of
 // the first dim and codec alone, which says what memory is resident on the way, and fails on an
 // error.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
-#include <fstream>
 #include <future>
 #include <map>
 #include <mutex>
@@ -29,6 +26,7 @@
 #include "bench/harness/samples.h"
 #include "bench/harness/scratch_folder.h"
 #include "bench/serve/served_dlrm.h"
+#include "runtime/base/process_memory.h"
 #include "runtime/base/report_text.h"
 #include "runtime/context.h"
 #include "serve/request_queue.h"
@@ -47,12 +45,6 @@ void PrintLine(const std::string& name, const std::vector<double>& seconds) {
   std::printf("%-28s p50 %8.1f us  p99 %8.1f us  p99.9 %8.1f us  p99/p50 %.1f  (%zu)\n",
               name.c_str(), 1e6 * p50, 1e6 * p99, 1e6 * QuantileOf(seconds, 0.999), p99 / p50,
               seconds.size());
-}
-
-int64_t ResidentBytes() {
-  int64_t pages = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> pages >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
 }
 
 struct OpenLoop {
@@ -140,7 +132,8 @@ class ResidentLines {
   ResidentLines(int times, double seconds) : every_(seconds / times) {}
   void At(double second) {
     if (second < next_) return;
-    std::printf("  after %5.0f s: %s resident\n", second, internal::Bytes(ResidentBytes()).c_str());
+    std::printf("  after %5.0f s: %s resident\n", second,
+                internal::Bytes(MemoryOfProcess().bytes).c_str());
     next_ += every_;
   }
 

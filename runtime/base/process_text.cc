@@ -3,15 +3,28 @@
 #include <ctime>
 #include <fstream>
 
-namespace tessera {
+#include "runtime/base/check.h"
 
-std::string UtcTimeText() {
-  const std::time_t now = std::time(nullptr);
+namespace tessera {
+namespace {
+
+// "2026-11-26T07:40:12".
+std::string UtcSeconds(std::time_t time) {
   std::tm parts = {};
-  gmtime_r(&now, &parts);
+  gmtime_r(&time, &parts);
   char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
   return text;
+}
+
+}  // namespace
+
+std::string UtcTimeText() { return UtcSeconds(std::time(nullptr)) + "Z"; }
+
+std::string UtcTimeText(std::chrono::system_clock::time_point time) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  const auto ms = std::chrono::floor<std::chrono::milliseconds>(time - seconds);
+  return Format("{}.{:03}Z", UtcSeconds(std::chrono::system_clock::to_time_t(seconds)), ms.count());
 }
 
 std::vector<std::string> CommandWords() {

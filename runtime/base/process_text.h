@@ -1,6 +1,7 @@
 #ifndef TESSERA_RUNTIME_BASE_PROCESS_TEXT_H_
 #define TESSERA_RUNTIME_BASE_PROCESS_TEXT_H_
 // The time and the command of this process, for records of what it did.
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@ namespace tessera {
 
 // The time now: "2026-11-26T07:40:12Z".
 std::string UtcTimeText();
+// A time, with milliseconds: "2026-11-26T07:40:12.345Z".
+std::string UtcTimeText(std::chrono::system_clock::time_point time);
 
 // The command line of this process, a word each; empty where it cannot be read.
 std::vector<std::string> CommandWords();

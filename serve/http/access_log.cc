@@ -11,28 +11,17 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <string_view>
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/process_text.h"
 #include "serve/http/inference_protocol.h"
 
 namespace tessera::serve {
 namespace {
 
 constexpr size_t kMostText = 500;
-
-std::string Utc(std::chrono::system_clock::time_point time) {
-  const auto since = time.time_since_epoch();
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(since - seconds);
-  const std::time_t whole = seconds.count();
-  std::tm utc{};
-  gmtime_r(&whole, &utc);
-  return Format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, ms.count());
-}
 
 int64_t Microseconds(double seconds) { return static_cast<int64_t>(seconds * 1e6 + 0.5); }
 
@@ -71,7 +60,7 @@ std::string AccessLine(const AccessEntry& entry) {
   std::string line =
       Format(R"({{"time":"{}","client":{},"method":{},"path":{},"status":{},"request_bytes":{},)"
              R"("bytes":{},"us":{})",
-             Utc(entry.time), text(entry.client), text(entry.method), text(entry.path),
+             UtcTimeText(entry.time), text(entry.client), text(entry.method), text(entry.path),
              entry.status, entry.request_bytes, entry.bytes, entry.taken.count());
   if (const auto& inference = entry.inference) {
     line += Format(R"(,"model":{},"version":"{}","rows":{})", text(inference->model),

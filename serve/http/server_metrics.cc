@@ -1,22 +1,14 @@
 #include "serve/http/server_metrics.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <fstream>
+
+#include "runtime/base/process_memory.h"
 
 namespace tessera::serve {
 namespace {
 
 constexpr char kModel[] = "model";
-
-// Resident memory of this process, 0 where the system does not say.
-int64_t ResidentBytes() {
-  int64_t pages = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> pages >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
-}
 
 void AddTableIds(const std::vector<ModelState>& models, MetricsText& text) {
   text.Begin("tessera_table_ids_total", "counter", "Ids that name a row of the table, or none.");
@@ -131,7 +123,7 @@ void AddServer(const ServerState& server, MetricsText& text) {
              "Lines of the access log that could not be written.");
   if (server.dropped_lines) text.Sample({}, *server.dropped_lines);
   text.Begin("process_resident_memory_bytes", "gauge", "Resident memory, mapped files included.");
-  text.Sample({}, ResidentBytes());
+  text.Sample({}, MemoryOfProcess().bytes);
 }
 
 }  // namespace

@@ -1,23 +1,16 @@
 // Text is streamed: what memory a file takes does not depend on its size.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <fstream>
 #include <string>
 
 #include "data/rows/text_row_source.h"
+#include "runtime/base/process_memory.h"
 #include "runtime/device/scratch_pool.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {
 namespace {
-
-// Most memory that this process ever had.
-int64_t PeakBytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return int64_t{usage.ru_maxrss} * 1024;
-}
 
 // Lines of a number, a bag and a label, of at least so many bytes.
 std::string WriteLines(const std::string& name, int64_t bytes) {
@@ -46,10 +39,11 @@ int64_t ReadAll(const std::string& path) {
 TEST(TextMemory, AFileOf192MiBTakesAnEighthOfThatAtMost) {
   constexpr int64_t kBytes = 192 << 20;
   const std::string path = WriteLines("long.csv", kBytes);
-  const int64_t before = PeakBytes();
+  const int64_t before = MemoryOfProcess().peak_bytes;
   EXPECT_GT(ReadAll(path), 250'000);
   // Sanitizers keep what was freed.
-  EXPECT_TRUE(!kRecycles || PeakBytes() - before < kBytes / 8) << PeakBytes() - before;
+  const int64_t taken = MemoryOfProcess().peak_bytes - before;
+  EXPECT_TRUE(!kRecycles || taken < kBytes / 8) << taken;
 }
 
 }  // namespace
