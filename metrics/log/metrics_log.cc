@@ -19,6 +19,7 @@ void MetricsLog::Write(const MetricsLine& line) {
   json["wall_time"] = line.wall_time;
   json["loss"] = line.loss;
   json["metrics"] = line.metrics;
+  if (line.memory_bytes > 0) json["memory_bytes"] = line.memory_bytes;
   const std::string text = json.dump() + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
       std::fflush(file_.get()) != 0)

@@ -3,7 +3,7 @@
 // Values over the steps of a training, as JSON lines:
 //
 //   {"phase": "train", "epoch": 1, "step": 100, "wall_time": 1.7e9, "loss": 0.46,
-//    "metrics": {"ne-click|window_ne": 0.81, …}}
+//    "metrics": {"ne-click|window_ne": 0.81, …}, "memory_bytes": 432013312}
 //
 // A line of an evaluation also has "epoch_fraction", after "step". A number that is not finite is
 // null.
@@ -24,6 +24,7 @@ struct MetricsLine {
   double wall_time = 0;                       // seconds since 1970
   double loss = 0;
   std::map<std::string, double> metrics;
+  int64_t memory_bytes = 0;  // resident memory of the process that writes; 0: unknown
 };
 
 class MetricsLog {

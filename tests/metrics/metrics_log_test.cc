@@ -34,11 +34,11 @@ TEST(MetricsLog, ALineEachTimeThatIsThereAtOnce) {
   EXPECT_EQ(Lines(path), std::vector<Json>{Json::parse(
                              R"({"phase": "train", "epoch": 1, "step": 100, "wall_time": 1.5e9,
                                  "loss": 0.5, "metrics": {"a": 0.25, "b": null}})")});
-  log.Write({"eval", 1, 200, 0.25, 1.5e9, 0.5, {}});
+  log.Write({"eval", 1, 200, 0.25, 1.5e9, 0.5, {}, 4096});
   EXPECT_EQ(Lines(path).back(),
             Json::parse(
                 R"({"phase": "eval", "epoch": 1, "step": 200, "epoch_fraction": 0.25,
-                                 "wall_time": 1.5e9, "loss": 0.5, "metrics": {}})"));
+                                 "wall_time": 1.5e9, "loss": 0.5, "metrics": {}, "memory_bytes": 4096})"));
   EXPECT_EQ(Lines(path).size(), 2u);
 }
 

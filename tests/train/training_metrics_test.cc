@@ -41,6 +41,8 @@ std::vector<Json> Lines(const std::string& path) {
   for (std::string line; std::getline(text, line);) {
     Json json = Json::parse(line);
     json.erase("wall_time");
+    EXPECT_GT(json["memory_bytes"], 0);
+    json.erase("memory_bytes");
     for (const char* key : {"lifetime_throughput", "window_throughput"})
       json["metrics"].erase(std::string("throughput-throughput|") + key);
     lines.push_back(json);

@@ -148,7 +148,8 @@ void TrainingMetrics::WriteTraining(int64_t epoch, int64_t step) {
                               .epoch_fraction = {},
                               .wall_time = WallTime(),
                               .loss = last_loss_,
-                              .metrics = report});
+                              .metrics = report,
+                              .memory_bytes = MemoryOfProcess().bytes});
 }
 
 double TrainingMetrics::TrainingSeconds() const { return SteadySeconds() - evaluating_; }
@@ -177,7 +178,8 @@ void TrainingMetrics::EndEvaluation(const EvaluationPoint& at, double loss) {
                                .epoch_fraction = at.fraction,
                                .wall_time = WallTime(),
                                .loss = loss,
-                               .metrics = evaluation_->Compute()});
+                               .metrics = evaluation_->Compute(),
+                               .memory_bytes = MemoryOfProcess().bytes});
   evaluation_.reset();
   evaluating_ += SteadySeconds() - evaluation_began_;
 }

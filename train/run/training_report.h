@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/data_source.h"
+#include "runtime/base/process_memory.h"
 #include "train/task_meter.h"
 
 namespace tessera {
@@ -104,6 +105,7 @@ struct TrainingRunReport {
   std::optional<EvaluationsReport> evaluations;
   std::vector<RawIdsReport> raw_ids;  // of tables with managed collision
   std::optional<DiskReport> disk;     // where a table lies on disk
+  ProcessMemory memory;               // at the end; with ranks the largest figures
   int64_t rows = 0;                   // trained in this run
   int64_t skipped_rows = 0;           // bad ones, left out
   BadLineCounts skipped_by_reason;    // in epochs that ended, where the data tell

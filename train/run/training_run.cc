@@ -9,6 +9,7 @@
 #include "train/checkpoint/kept_checkpoints.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/run/evaluation_schedule.h"
+#include "train/run/measure_memory.h"
 #include "train/run/measure_tables.h"
 
 namespace tessera {
@@ -60,6 +61,7 @@ class TrainingRun {
     report_.seconds = timer_.seconds();
     report_.raw_ids = raw_ids_.ReportSync();
     report_.disk = DiskReportSync(trainer_);
+    report_.memory = LargestMemorySync(trainer_.comm());
     ReportEvaluations();
     return std::move(report_);
   }
