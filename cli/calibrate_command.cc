@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/outputs.h"
+#include "cli/show/log.h"
 #include "cli/show/measure_progress.h"
 #include "cli/show/numbers.h"
 #include "comm/local_communicator.h"
@@ -175,7 +176,7 @@ int Run(const Flags& flags) {
   const std::string document = TopologyToJson({TopologyOf(profile), MachineProfileToJson(profile)});
   if (!flags.out.empty()) ReplaceTextFile(flags.out, document);
   std::fputs(flags.json ? document.c_str() : Report(profile).c_str(), stdout);
-  if (!flags.out.empty() && !flags.json) std::printf("\nwritten to %s\n", flags.out.c_str());
+  if (!flags.out.empty() && !flags.json) PrintReport(Format("\nwritten to {}\n", flags.out));
   return 0;
 }
 

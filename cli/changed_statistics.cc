@@ -1,14 +1,12 @@
 #include "cli/changed_statistics.h"
 
-#include <cstdio>
-
+#include "cli/show/log.h"
 #include "sharding/plan/plan_makers.h"
 
 namespace tessera::cli {
 
 void SayChangedStatistics(const CheckpointIndex& saved, const ShardingPlan& plan) {
-  for (const std::string& sentence : StatisticsChanged(saved, plan))
-    std::fprintf(stderr, "%s\n", sentence.c_str());
+  for (const std::string& sentence : StatisticsChanged(saved, plan)) Warn(sentence);
 }
 
 void SayChangedStatistics(const CheckpointIndex& saved) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/error_text.h"
+#include "cli/show/log.h"
 #include "cli/wrapped_text.h"
 #include "runtime/base/build_id.h"
 #include "runtime/base/check.h"
@@ -37,15 +38,22 @@ CLI::Validator Unmarked(CLI::Validator check) {
   return check;
 }
 
+// Says why a command fails; returns its exit code.
+int Fail(const std::string& why) {
+  const std::string line = LastErrorLine(why);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  return 1;
+}
+
 // The exit code of a command that ends with `code`: if standard output could not be written (a full
 // disk), every command fails.
 int AfterOutput(int code) {
   errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
-  std::cerr << "tessera: standard output could not be written"
-            << (errno == 0 ? "" : std::string(": ") + std::strerror(errno)) << "\n";
-  return code == 0 ? 1 : code;
+  const int failed = Fail("standard output could not be written" +
+                          (errno == 0 ? "" : std::string(": ") + std::strerror(errno)));
+  return code == 0 ? failed : code;
 }
 
 std::vector<const CLI::App*> CommandsIn(const CLI::App& app) {
@@ -103,9 +111,8 @@ int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
   const bool no_command = app.get_subcommands().empty() && !app.remaining().empty();
   const bool unexpected = no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   if (error.get_exit_code() == 0 && !no_command) return AfterOutput(app.exit(error));
-  std::cerr << "tessera: " << (unexpected ? Unexpected(app) : error.what()) << Suggestion(app)
-            << " (see " << CommandPath(app) << " --help)\n";
-  return 1;
+  return Fail(Format("{}{} (see {} --help)", unexpected ? Unexpected(app) : error.what(),
+                     Suggestion(app), CommandPath(app)));
 }
 
 // The names of the commands: "train, generate or inspect".
@@ -127,20 +134,12 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
   return words;
 }
 
-int ExitOnError(const std::exception& error) {
-  std::cerr << "tessera: " << ErrorText(error) << "\n";
-  return 1;
-}
-
 int DoChosen(const CLI::App& app, const Work& work) {
-  if (!work) {
-    std::cerr << "tessera: expected a command: " << CommandNames(app) << " (see tessera --help)\n";
-    return 1;
-  }
+  if (!work) return Fail(Format("expected a command: {} (see tessera --help)", CommandNames(app)));
   try {
     return AfterOutput(work());
   } catch (const std::exception& error) {
-    return ExitOnError(error);
+    return Fail(ErrorText(error));
   }
 }
 
@@ -208,7 +207,22 @@ Flag& Flag::Needs(const std::string& other) {
 }
 
 Command Command::AddCommand(const std::string& name, const std::string& description) {
-  return Command(app_->add_subcommand(name, description), chosen_);
+  Command command(app_->add_subcommand(name, description), chosen_);
+  command.AddLogFlags();
+  return command;
+}
+
+void Command::AddLogFlags() {
+  Add("--quiet", chosen_->log.quiet,
+      "Print results, warnings and errors alone: no progress, and no notes of what is done")
+      .Group("Log");
+  Add("--log-format", chosen_->log.format,
+      "Write all that is no result to standard error, as lines with time and level: text, or json, "
+      "an object a line; default: notes to standard output, and the rest as text where standard "
+      "error is no terminal")
+      .OneOf({"text", "json"})
+      .Group("Log")
+      .Value("FORMAT");
 }
 
 template <typename T>
@@ -243,7 +257,7 @@ void Command::ShowDefaults() { app_->option_defaults()->always_capture_default()
 void Command::Footer(const std::string& text) { app_->footer(text); }
 
 void Command::Run(Work work) {
-  app_->callback([chosen = chosen_, work = std::move(work)] { *chosen = work; });
+  app_->callback([chosen = chosen_, work = std::move(work)] { chosen->work = work; });
 }
 
 void Command::AddCommandsWhenChosen(std::function<void(Command)> add, Work work,
@@ -258,7 +272,7 @@ void Command::AddCommandsWhenChosen(std::function<void(Command)> add, Work work,
     if (!self.app_->get_subcommands().empty()) return;
     const std::vector<std::string> words = self.app_->remaining();
     if (!words.empty()) throw CLI::ValidationError(unknown(words[0]));
-    *self.chosen_ = work;
+    self.chosen_->work = work;
   });
 }
 
@@ -266,8 +280,10 @@ void ParseFlags(const std::string& command, std::vector<std::string> words,
                 const std::function<void(Command)>& add) {
   CLI::App app("", command);
   app.set_help_flag();
-  Work none;
-  add(Command(&app, &none));
+  ChosenWork none;
+  Command flags(&app, &none);
+  flags.AddLogFlags();
+  add(flags);
   std::ranges::reverse(words);  // CLI11 takes the last one first
   try {
     app.parse(std::move(words));
@@ -288,18 +304,21 @@ int RunCommandLine(int argc, char** argv, const std::string& description, const 
       "Print the version and the identity of the build, and exit");
   app.footer(footer);
   app.require_subcommand(0, 1);  // a command's argument may be another one's name: config train
-  Work work;
-  add(Command(&app, &work));
+  ChosenWork chosen;
+  add(Command(&app, &chosen));
   try {
     std::vector<std::string> words = WordsOf(argc, argv);
     std::ranges::reverse(words);  // CLI11 takes the last one first
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
+    SetLog(chosen.log);
     return ExitOnParse(app, error);
   } catch (const Error& error) {
-    return ExitOnError(error);
+    SetLog(chosen.log);
+    return Fail(ErrorText(error));
   }
-  return DoChosen(app, work);
+  SetLog(chosen.log);
+  return DoChosen(app, chosen.work);
 }
 
 }  // namespace tessera::cli

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "cli/show/log.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -65,12 +67,20 @@ class Flag {
 // A command's result is the exit code.
 using Work = std::function<int()>;
 
+// The command that a line chose, and what the line says of its log.
+struct ChosenWork {
+  Work work = nullptr;
+  LogOptions log = {};
+};
+
 // `tessera`, or one of its commands; copies name the same one.
 class Command {
  public:
-  Command(CLI::App* app, Work* chosen) : app_(app), chosen_(chosen) {}
+  Command(CLI::App* app, ChosenWork* chosen) : app_(app), chosen_(chosen) {}
 
+  // Adds a command with the flags that all commands have: --quiet and --log-format.
   Command AddCommand(const std::string& name, const std::string& description);
+  void AddLogFlags();
   // A value that goes into `value`, which outlives the command. T: bool (a switch), int, int64_t,
   // uint64_t, double, float, std::string, std::optional of int, int64_t or double, std::vector of
   // std::string or int64_t.
@@ -93,7 +103,7 @@ class Command {
 
  private:
   CLI::App* app_;
-  Work* chosen_;
+  ChosenWork* chosen_;
 };
 
 // Parses words as the flags of `command` that `add` adds, and does no work. Throws Error, which

@@ -6,6 +6,7 @@
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "train/checkpoint/checkpoint_chain.h"
 #include "train/checkpoint/rank_chain.h"
@@ -69,9 +70,10 @@ int Compact(const Flags& flags) {
   const int64_t deltas = of_ranks ? PositionOfRanks(flags.folder).deltas
                                   : std::ssize(NewestChain(flags.folder).deltas);
   const std::string path = Written(flags, of_ranks);
-  std::printf("%s: %s, a base and %lld %s of changes%s\n", path.c_str(),
-              Bytes(BytesOf(path)).c_str(), static_cast<long long>(deltas),
-              deltas == 1 ? "file" : "files", of_ranks ? " a rank" : "");
+  const int64_t bytes = BytesOf(path);
+  Note(Format("{}: {}, a base and {} {} of changes{}", path, Bytes(bytes), deltas,
+              deltas == 1 ? "file" : "files", of_ranks ? " a rank" : ""),
+       {{"path", path}, {"bytes", bytes}, {"deltas", deltas}});
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/show/column_table.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/show/row_progress.h"
 #include "data/describe/column_role.h"
@@ -104,8 +105,7 @@ void SayNext(const Flags& flags, const RowsProfile& profile) {
   const int64_t lines = profile.rows + profile.bad_lines, trained = lines * 9 / 10;
   if (profile.all && trained > 0)
     command += Format(" --train-rows 0:{} --eval-rows {}:{}", trained, trained, lines);
-  std::printf("\nThe configuration is in %s. Train on it:\n  %s\n", flags.out.c_str(),
-              command.c_str());
+  PrintReport(Format("\nThe configuration is in {}. Train on it:\n  {}\n", flags.out, command));
 }
 
 int Describe(const Flags& flags) {

@@ -12,6 +12,7 @@
 #include "cli/outputs.h"
 #include "cli/show/byte_progress.h"
 #include "cli/show/checkpoint_summary.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "runtime/context.h"
 #include "serve/export/delta_writer.h"
@@ -65,9 +66,9 @@ void Report(const serve::WrittenDelta& delta) {
   for (const serve::TableChange& table : delta.tables)
     rows.push_back({table.spec.name, count(table.spec.rows), count(table.changed),
                     count(table.added), count(table.ids_set), count(table.ids_removed)});
-  std::printf("%s\n%s: version %lld, %s\n", TextTable(rows).c_str(), delta.path.c_str(),
-              static_cast<long long>(delta.version),
-              Bytes(static_cast<int64_t>(std::filesystem::file_size(delta.path))).c_str());
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(delta.path));
+  PrintReport(
+      Format("{}\n{}: version {}, {}\n", TextTable(rows), delta.path, delta.version, Bytes(bytes)));
 }
 
 // Throws unless the delta goes on from the model's own training. A checkpoint or model that does
@@ -115,9 +116,9 @@ int ExportFile(const Flags& flags, const Checkpoint& from, const std::string& co
                 .progress = [&](int64_t done, int64_t total) { progress.Show(done, total); }});
     seconds = progress.seconds();
   }
-  std::printf("%s: %s, %s, in %s\n", flags.out.c_str(), counted.c_str(),
-              Bytes(static_cast<int64_t>(std::filesystem::file_size(flags.out))).c_str(),
-              Duration(seconds).c_str());
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(flags.out));
+  Note(Format("{}: {}, {}, in {}", flags.out, counted, Bytes(bytes), Duration(seconds)),
+       {{"path", flags.out}, {"bytes", bytes}, {"seconds", seconds}});
   return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/outputs.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "data/synthetic/criteo_file_writer.h"
 #include "runtime/base/check.h"
@@ -37,13 +38,11 @@ int Generate(const Flags& flags) {
   const RowRange rows{flags.first, flags.first + flags.rows};
   WriteCriteoFile(flags.path, model, rows);
   const MetricValues optimum = ComputeOptimum(model, rows);
-  std::fputs(
+  PrintReport(
       TextTable({{Format("{} rows in {}", WithCommas(static_cast<double>(flags.rows)), flags.path),
                   "best possible"},
                  {"AUC", Fixed(optimum.auc, 4)},
-                 {"log-loss", Fixed(optimum.log_loss, 4)}})
-          .c_str(),
-      stdout);
+                 {"log-loss", Fixed(optimum.log_loss, 4)}}));
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "cli/show/log.h"
 #include "runtime/base/check.h"
 #include "runtime/files/unfinished_paths.h"
 
@@ -44,13 +45,6 @@ void Note(int signal) {
   alarm(static_cast<unsigned>(within));
 }
 
-void EndForTime(int) {
-  constexpr char kText[] =
-      "tessera: ended as it stands: the step and its checkpoint took longer than --stop-within\n";
-  (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
-  _exit(InterruptedExit(noted));
-}
-
 void Handle(int signal, void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
@@ -58,39 +52,58 @@ void Handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-int pipe_ends[2] = {-1, -1};  // from the handler to the thread that ends the process
+int pipe_ends[2] = {-1, -1};  // from handlers to the thread that ends the process
 
-void PassOn(int signal) {
-  if (!IsFirst(signal)) return;
+void Tell(int signal) {
   const char byte = static_cast<char>(signal);
   (void)!write(pipe_ends[1], &byte, 1);
+}
+
+void PassOn(int signal) {
+  if (IsFirst(signal)) Tell(signal);
+}
+
+[[noreturn]] void EndNow(const std::string& why, int signal) {
+  const std::string line = LastErrorLine(why);
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+  _exit(InterruptedExit(signal));
 }
 
 void EndOnSignal() {
   char signal = 0;
   if (read(pipe_ends[0], &signal, 1) != 1) return;
+  if (signal == SIGALRM)
+    EndNow("ended as it stands: the step and its checkpoint took longer than --stop-within", noted);
   internal::RemoveUnfinished();
-  const std::string line = Format("tessera: ended by {}: what was not finished is removed\n",
-                                  signal == SIGTERM ? "SIGTERM" : "SIGINT");
-  (void)!write(STDERR_FILENO, line.data(), line.size());
-  _exit(InterruptedExit(signal));
+  EndNow(Format("ended by {}: what was not finished is removed",
+                signal == SIGTERM ? "SIGTERM" : "SIGINT"),
+         signal);
 }
 
-}  // namespace
-
-void EndCleanlyOnInterrupt() {
-  if (pipe_ends[0] >= 0 || pipe2(pipe_ends, O_CLOEXEC) != 0) return;
+// Starts the thread that ends the process; false where it cannot be, or is there.
+bool StartEnd() {
+  if (pipe_ends[0] >= 0 || pipe2(pipe_ends, O_CLOEXEC) != 0) return false;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread takes no signals
   std::thread(EndOnSignal).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return true;
+}
+
+}  // namespace
+
+void EndCleanlyOnInterrupt() {
+  if (!StartEnd()) return;
   for (const int signal : {SIGINT, SIGTERM}) Handle(signal, PassOn);
 }
 
 void WatchForInterrupt(int within_s) {
   within = within_s;
-  if (within_s > 0) Handle(SIGALRM, EndForTime);
+  if (within_s > 0) {
+    StartEnd();
+    Handle(SIGALRM, Tell);
+  }
   for (const int signal : {SIGINT, SIGTERM}) Handle(signal, Note);
 }
 

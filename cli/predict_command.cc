@@ -17,9 +17,12 @@
 #include "cli/scored_rows.h"
 #include "cli/show/bad_lines.h"
 #include "cli/show/evaluation_report.h"
+#include "cli/show/log.h"
+#include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
+#include "runtime/base/process_memory.h"
 #include "runtime/files/files.h"
 #include "runtime/tensor.h"
 
@@ -94,6 +97,7 @@ std::string AsJson(const Flags& flags, const Outcome& outcome) {
                {"p50_seconds", outcome.latencies.Quantile(0.5)},
                {"p99_seconds", outcome.latencies.Quantile(0.99)},
                {"p999_seconds", outcome.latencies.Quantile(0.999)}});
+  AddMemory(MemoryOfProcess(), json);
   AddUnknownItems(flags.rows.unknown_items.get(), "unknown_items", json);
   if (outcome.of_checkpoint) {
     json["auc_loss"] = outcome.of_checkpoint->auc - outcome.metrics.auc;
@@ -118,12 +122,11 @@ void SayMetrics(const Flags& flags, const Outcome& outcome) {
 void Say(const Flags& flags, const Outcome& outcome) {
   SayMetrics(flags, outcome);
   if (outcome.not_finite > 0)
-    std::fprintf(
-        stderr, "%s of %s scores are not finite (NaN or infinite): AUC and log-loss mean nothing\n",
-        WithCommas(static_cast<double>(outcome.not_finite)).c_str(),
-        WithCommas(static_cast<double>(outcome.rows) *
-                   static_cast<double>(outcome.metrics.tasks.size()))
-            .c_str());
+    Warn(Format("{} of {} scores are not finite (NaN or infinite): AUC and log-loss mean nothing",
+                WithCommas(static_cast<double>(outcome.not_finite)),
+                WithCommas(static_cast<double>(outcome.rows) *
+                           static_cast<double>(outcome.metrics.tasks.size()))),
+         {{"not_finite", outcome.not_finite}});
   if (outcome.skipped_rows > 0)
     std::printf("%s\n", LeftOut(outcome.skipped_rows, outcome.skipped_by_reason).c_str());
   std::fputs(UnknownItemsText(flags.rows.unknown_items.get(), "the rows scored").c_str(), stdout);
@@ -164,7 +167,7 @@ int Predict(Flags& flags) {
   if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(flags, outcome));
   if (!flags.out.empty()) ReplaceTextFile(flags.out, outcome.scores);
   if (!flags.out.empty() && outcome.skipped_rows > 0)
-    std::printf("%s has no line for rows that were left out\n", flags.out.c_str());
+    Note(flags.out + " has no line for rows that were left out", {{"path", flags.out}});
   return 0;
 }
 

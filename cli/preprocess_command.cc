@@ -11,6 +11,7 @@
 #include "cli/config_flags.h"
 #include "cli/outputs.h"
 #include "cli/show/bad_lines.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/show/row_progress.h"
 #include "cli/show/unknown_items_text.h"
@@ -137,14 +138,16 @@ int RunWith(const Flags& flags, Work&& work) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const PreprocessReport& rows = report.rows;
-  std::printf("%s\n%s", InputsText(rows).c_str(),
-              FeaturesText(rows, flags.options.contiguous).c_str());
-  if (rows.skipped_rows > 0)
-    std::printf("%s\n", LeftOut(rows.skipped_rows, report.skipped).c_str());
-  std::fputs(UnknownItemsText(report.unknown_items.get(), "these rows").c_str(), stdout);
-  std::printf("%s rows in %s, %s s, %s rows/s\n", Count(rows.rows).c_str(),
-              flags.options.output.c_str(), Fixed(seconds, 1).c_str(),
-              WithCommas(static_cast<double>(rows.rows) / seconds).c_str());
+  PrintReport(InputsText(rows) + "\n" + FeaturesText(rows, flags.options.contiguous));
+  if (rows.skipped_rows > 0) PrintReport(LeftOut(rows.skipped_rows, report.skipped) + "\n");
+  PrintReport(UnknownItemsText(report.unknown_items.get(), "these rows"));
+  const double rate = static_cast<double>(rows.rows) / seconds;
+  Note(Format("{} rows in {}, {} s, {} rows/s", Count(rows.rows), flags.options.output,
+              Fixed(seconds, 1), WithCommas(rate)),
+       {{"path", flags.options.output},
+        {"rows", rows.rows},
+        {"seconds", seconds},
+        {"rows_per_second", rate}});
   return 0;
 }
 

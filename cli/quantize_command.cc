@@ -11,6 +11,7 @@
 #include "cli/memory_limit_flag.h"
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "runtime/context.h"
 #include "runtime/files/files.h"
@@ -106,12 +107,12 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
                     Format("{:.3g}", table.error.rms), Format("{:.3g}", table.error.max),
                     std::to_string(table.error.worst_row)});
     if (table.error.not_finite > 0)
-      std::fprintf(stderr, "table %s: %lld rows don't decode as finite numbers\n",
-                   table.spec.name.c_str(), static_cast<long long>(table.error.not_finite));
+      Warn(Format("table {}: {} rows don't decode as finite numbers", table.spec.name,
+                  table.error.not_finite),
+           {{"table", table.spec.name}, {"rows", table.error.not_finite}});
   }
   rows.push_back({"all", "", "", "", "", Bytes(bytes), share(bytes, before), "", "", ""});
-  std::printf("%s\n%s: version %lld\n", TextTable(rows).c_str(), out.c_str(),
-              static_cast<long long>(model.spec.version));
+  PrintReport(Format("{}\n{}: version {}\n", TextTable(rows), out, model.spec.version));
 }
 
 EvaluationValues ScoresOf(RowScorer scorer, const Flags& flags) {

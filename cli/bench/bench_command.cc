@@ -80,11 +80,10 @@ std::vector<bench::Measurement> ByTime(std::vector<bench::Measurement> rows) {
 void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points, const Flags& flags,
              bench::BenchRun& run) {
   bench::ResultTable table(points);
-  std::optional<MeasureProgress> progress(std::in_place);
+  MeasureProgress progress;
   const auto show = [&](const std::vector<bench::Measurement>& rows) {
-    progress.reset();  // a line of the table takes the place of the bar
+    progress.Clear();  // a line of the table takes the place of the bar
     std::fputs(table.Lines(topic.ranked ? ByTime(rows) : rows).c_str(), stdout);
-    progress.emplace();
     run.rows.insert(run.rows.end(), rows.begin(), rows.end());
   };
   bench::RunPoints(topic, points,
@@ -93,13 +92,12 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
                     .cold = run.cold,
                     .flush_bytes = flags.flush_mib << 20,
                     .progress = [&](const std::string& what,
-                                    double fraction) { progress->Show(what, fraction); },
+                                    double fraction) { progress.Show(what, fraction); },
                     .stop = Interrupted,
                     .note =
                         [&](const std::string& name, const std::string& note) {
-                          progress.reset();
+                          progress.Clear();
                           std::printf("%s: %s\n", name.c_str(), note.c_str());
-                          progress.emplace();
                         },
                     .rows = show});
 }

@@ -7,6 +7,7 @@
 #include "bench/harness/measurement_json.h"
 #include "bench/pictures/sweep_svg.h"
 #include "cli/outputs.h"
+#include "cli/show/log.h"
 #include "runtime/files/files.h"
 
 namespace tessera::cli {
@@ -44,7 +45,7 @@ void BenchFiles::Write(const bench::BenchRun& run) const {
   if (!csv.empty()) ReplaceTextFile(csv, bench::RunToCsv(run));
   if (!svg.empty()) ReplaceTextFile(svg, bench::RunToSvg(run));
   for (const std::string& path : {json, gbench, csv, svg})
-    if (!path.empty()) std::printf("written to %s\n", path.c_str());
+    if (!path.empty()) PrintReport("written to " + path + "\n");
 }
 
 bench::BenchRun ReadRun(const std::string& path) {

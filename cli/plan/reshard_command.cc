@@ -10,6 +10,7 @@
 #include "cli/outputs.h"
 #include "cli/plan/auto_plan.h"
 #include "cli/show/byte_progress.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
 #include "serve/export/model_writer.h"
@@ -84,9 +85,10 @@ int Reshard(const Flags& flags) {
                       [&](int64_t done, int64_t total) { progress.Show(done, total); });
     seconds = progress.seconds();
   }
-  std::printf("%s: %zu tables for %d ranks, %s, in %s\n", flags.out.c_str(), plan.tables.size(),
-              plan.world_size, Bytes(BytesIn(ShardedCheckpoint(flags.out).index())).c_str(),
-              Duration(seconds).c_str());
+  const int64_t bytes = BytesIn(ShardedCheckpoint(flags.out).index());
+  Note(Format("{}: {} tables for {} ranks, {}, in {}", flags.out, plan.tables.size(),
+              plan.world_size, Bytes(bytes), Duration(seconds)),
+       {{"path", flags.out}, {"bytes", bytes}, {"seconds", seconds}});
   return 0;
 }
 

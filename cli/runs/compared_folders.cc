@@ -8,6 +8,7 @@
 
 #include "cli/runs/curves_picture.h"
 #include "cli/runs/run_folder.h"
+#include "cli/show/log.h"
 #include "cli/show/reports.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"
@@ -67,8 +68,8 @@ void CompareFolders(const std::vector<std::string>& folders, const ComparisonFla
   if (!flags.html.empty()) ReplaceTextFile(flags.html, CurvesPage(comparison));
   if (flags.svg.empty()) return;
   if (needs_curve || HasCurve(comparison)) return ReplaceTextFile(flags.svg, CurvesSvg(comparison));
-  std::fprintf(stderr, "--svg %s is not written: no run has two values of %s\n", flags.svg.c_str(),
-               comparison.metric.c_str());
+  Warn(
+      Format("--svg {} is not written: no run has two values of {}", flags.svg, comparison.metric));
 }
 
 }  // namespace tessera::cli

@@ -19,12 +19,15 @@
 #include "cli/scored_rows.h"
 #include "cli/show/bad_lines.h"
 #include "cli/show/evaluation_report.h"
+#include "cli/show/log.h"
+#include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
 #include "data/synthetic/click_model.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
+#include "runtime/base/process_memory.h"
 #include "runtime/files/files.h"
 #include "train/grouped_meter.h"
 #include "train/optimum.h"
@@ -171,9 +174,9 @@ std::string GroupedAucText(const Flags& flags, const Outcome& outcome) {
 void Say(const Flags& flags, const Outcome& outcome) {
   std::fputs(EvaluationTable(outcome.values, kRowsAre, outcome.optimum).c_str(), stdout);
   if (outcome.not_finite > 0)
-    std::fprintf(stderr,
-                 "%s scores are not finite (NaN or infinite): AUC and log-loss mean nothing\n",
-                 WithCommas(static_cast<double>(outcome.not_finite)).c_str());
+    Warn(Format("{} scores are not finite (NaN or infinite): AUC and log-loss mean nothing",
+                WithCommas(static_cast<double>(outcome.not_finite))),
+         {{"not_finite", outcome.not_finite}});
   if (!flags.by.empty())
     std::printf("\n%s%s", GroupsTable(flags, outcome).c_str(),
                 GroupedAucText(flags, outcome).c_str());
@@ -206,6 +209,7 @@ std::string AsJson(const Flags& flags, const Outcome& outcome) {
                {"skipped_rows", outcome.skipped_rows},
                {"not_finite", outcome.not_finite},
                {"seconds", outcome.seconds}});
+  AddMemory(MemoryOfProcess(), json);
   if (outcome.optimum) AddMetrics(json["optimum"], outcome.optimum);
   AddUnknownItems(flags.rows.unknown_items.get(), "unknown_items", json);
   if (!flags.by.empty()) json["by"] = GroupsJson(flags, outcome);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/show/log.h"
 #include "runtime/base/check.h"
 #include "runtime/files/output_lock.h"
 #include "train/checkpoint/saved_form.h"
@@ -57,8 +58,8 @@ int Rollback(const Flags& flags) {
   for (const int64_t number : WithdrawAbove(flags.folder, target))
     withdrawn += (withdrawn.empty() ? "" : ", ") + std::to_string(number);
   if (withdrawn.empty()) withdrawn = "none";
-  std::printf("%s: version %lld is the newest; taken back: %s\n", flags.folder.c_str(),
-              static_cast<long long>(target), withdrawn.c_str());
+  Note(Format("{}: version {} is the newest; taken back: {}", flags.folder, target, withdrawn),
+       {{"folder", flags.folder}, {"version", target}});
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/error_text.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/serve/served_models.h"
+#include "cli/show/log.h"
 #include "serve/export/model_memory.h"
 #include "serve/http/http_server.h"
 
@@ -93,9 +94,6 @@ sigset_t HoldSignals() {
   return signals;
 }
 
-// Where the server says what it does: with a log on standard output, not between its lines.
-FILE* notes = stdout;
-
 // The next signal, or 0 when `pause` has passed; 0 ms is for ever.
 int NextSignal(const sigset_t& signals, std::chrono::milliseconds pause) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(pause);
@@ -117,10 +115,10 @@ void FollowSignals(const sigset_t& signals, ServedModels& models, serve::AccessL
     if (signal == SIGUSR1) {
       if (log != nullptr) log->Reopen();
     } else if (signal == SIGHUP) {
-      models.Reload(notes);
+      models.Reload();
       pause = watch;
     } else if (watch.count() > 0) {
-      pause = models.Follow(notes) ? watch : std::max(watch, std::min(2 * pause, kLongest));
+      pause = models.Follow() ? watch : std::max(watch, std::min(2 * pause, kLongest));
     }
   }
 }
@@ -169,8 +167,10 @@ serve::PredictorOptions PredictorOptionsOf(const Flags& flags) {
 }
 
 std::unique_ptr<serve::AccessLog> OpenLog(const std::string& path) {
-  if (path == "-") notes = stderr;
-  return path.empty() ? nullptr : std::make_unique<serve::AccessLog>(path);
+  if (path == "-") NotesToStandardError();  // not between the lines of the access log
+  return path.empty() ? nullptr
+                      : std::make_unique<serve::AccessLog>(
+                            path, [](const std::string& failure) { NoteError(failure); });
 }
 
 int Serve(Flags flags) {
@@ -184,8 +184,8 @@ int Serve(Flags flags) {
   flags.http.access_log = log.get();
   ServedModels models(flags.served, PredictorOptionsOf(flags));
   serve::HttpServer server(models.all(), flags.http);
-  std::fprintf(notes, "serving %s, on http://%s:%d\n", models.Description().c_str(),
-               flags.http.host.c_str(), server.port());
+  Note(Format("serving {}, on http://{}:{}", models.Description(), flags.http.host, server.port()),
+       {{"host", flags.http.host}, {"port", server.port()}});
   models.SayFailures();
   const pthread_t main_thread = pthread_self();
   std::thread running([&] {
@@ -195,7 +195,7 @@ int Serve(Flags flags) {
   FollowSignals(signals, models, log.get(), std::chrono::milliseconds(flags.watch_ms));
   server.Stop();
   running.join();
-  std::fprintf(notes, "stopped\n");
+  Note("stopped");
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/error_text.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
 #include "train/checkpoint/saved_form.h"
@@ -145,6 +146,10 @@ std::string Versions(const ModelVersions& model, bool several) {
                 VersionsText(model));
 }
 
+LogFields FieldsOf(const ModelVersions& model) {
+  return {{"model", model.name()}, {"versions", VersionsText(model)}};
+}
+
 }  // namespace
 
 ServedModels::ServedModels(const ModelFlags& flags, const serve::PredictorOptions& options) {
@@ -167,23 +172,27 @@ std::string ServedModels::Description() const {
   return text;
 }
 
-void ServedModels::Reload(FILE* notes) {
+void ServedModels::NoteTaken(const ModelVersions& model) const {
+  Note("took up " + Versions(model, models_.size() > 1), FieldsOf(model));
+}
+
+void ServedModels::Reload() {
   for (const auto& model : models_) try {
       model->Reload();
-      std::fprintf(notes, "took up %s\n", Versions(*model, models_.size() > 1).c_str());
+      NoteTaken(*model);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "tessera: %s; the model stays what it was\n", ErrorText(error).c_str());
+      NoteError(ErrorText(error) + "; the model stays what it was", FieldsOf(*model));
     }
 }
 
-bool ServedModels::Follow(FILE* notes) {
+bool ServedModels::Follow() {
   bool good = true;
   for (const auto& model : models_) try {
-      if (model->Follow())
-        std::fprintf(notes, "took up %s\n", Versions(*model, models_.size() > 1).c_str());
+      if (model->Follow()) NoteTaken(*model);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "tessera: %s; the model stays %s\n", ErrorText(error).c_str(),
-                   Versions(*model, models_.size() > 1).c_str());
+      NoteError(
+          Format("{}; the model stays {}", ErrorText(error), Versions(*model, models_.size() > 1)),
+          FieldsOf(*model));
       good = false;
     }
   return good;
@@ -193,9 +202,9 @@ void ServedModels::SayFailures() const {
   for (const auto& model : models_)
     for (const serve::ServedVersion& version : model->versions())
       if (const std::string failure = version.predictor->delta_failure(); !failure.empty())
-        std::fprintf(stderr, "tessera: %s; the model is version %lld\n",
-                     ErrorText(Error(failure)).c_str(),
-                     static_cast<long long>(version.predictor->model()->spec().version));
+        NoteError(Format("{}; the model is version {}", ErrorText(Error(failure)),
+                         version.predictor->model()->spec().version),
+                  FieldsOf(*model));
 }
 
 }  // namespace tessera::cli

@@ -27,14 +27,16 @@ class ServedModels {
   // "clicks, version 1, 2 tables, 3.1 MiB"; models with ";" between.
   std::string Description() const;
 
-  // Each says on standard error what went wrong, and on `notes` what changed.
-  void Reload(FILE* notes);
+  // Each says what changed, and what went wrong.
+  void Reload();
   // False if something was wrong.
-  bool Follow(FILE* notes);
+  bool Follow();
   // Says which versions are not the newest that their directories hold.
   void SayFailures() const;
 
  private:
+  void NoteTaken(const serve::ModelVersions& model) const;
+
   std::vector<std::unique_ptr<serve::ModelVersions>> models_;
 };
 

@@ -1,31 +1,21 @@
 #include "cli/show/row_progress.h"
 
-#include <unistd.h>
-
-#include <cstdio>
+#include <chrono>
 
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
 
 namespace tessera::cli {
-namespace {
 
-constexpr auto kRedraw = std::chrono::milliseconds(100);
-
-}  // namespace
-
-std::string RowsLine(const std::string& step, double fraction, int64_t rows, double seconds) {
-  std::string line = Format("{}  {} {:3.0f} %", step, Bar(fraction), 100 * fraction);
-  if (seconds > 0) line += Format("  {} rows/s", WithCommas(static_cast<double>(rows) / seconds));
-  if (fraction > 0 && fraction < 1)
-    line += Format("  {} left", Duration(seconds * (1 - fraction) / fraction));
-  return line;
-}
-
-RowProgress::RowProgress() : terminal_(isatty(STDERR_FILENO) != 0) {}
-
-RowProgress::~RowProgress() {
-  if (terminal_) std::fputs("\r\x1b[K", stderr);
+WorkState RowsState(const std::string& step, double fraction, int64_t rows, double seconds) {
+  WorkState state = {.step = step, .fraction = fraction, .facts = {}, .fields = {{"stage", step}}};
+  if (seconds > 0) {
+    const double rate = static_cast<double>(rows) / seconds;
+    state.facts.push_back(Format("{} rows/s", WithCommas(rate)));
+    state.fields.emplace_back("rows_per_second", rate);
+  }
+  AddTimeLeft(SecondsLeft(fraction, seconds), state);
+  return state;
 }
 
 void RowProgress::Show(const std::string& step, double fraction, int64_t rows) {
@@ -33,13 +23,10 @@ void RowProgress::Show(const std::string& step, double fraction, int64_t rows) {
   if (step != step_) {
     step_ = step;
     begin_ = now;
-    next_draw_ = now + kRedraw;
   }
-  if (!terminal_ || now < next_draw_) return;
+  if (!progress_.IsDue(now)) return;
   const double seconds = std::chrono::duration<double>(now - begin_).count();
-  std::fprintf(stderr, "\r%s\x1b[K", RowsLine(step, fraction, rows, seconds).c_str());
-  std::fflush(stderr);
-  next_draw_ = now + kRedraw;
+  progress_.Show(RowsState(step, fraction, rows, seconds), now);
 }
 
 }  // namespace tessera::cli

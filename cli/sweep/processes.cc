@@ -11,9 +11,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "cli/interrupt.h"
+#include "cli/show/log.h"
 #include "runtime/base/check.h"
 #include "runtime/base/process_text.h"
 
@@ -24,7 +26,6 @@ namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(20);
 constexpr char kProgram[] = "/proc/self/exe";  // also after its file was replaced
-constexpr std::string_view kErrorMark = "tessera: ";
 
 struct Running {
   size_t number;
@@ -73,7 +74,7 @@ std::string LastError(const std::string& log, std::uintmax_t begin) {
   file.seekg(static_cast<std::streamoff>(begin));
   std::string last;
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with(kErrorMark)) last = line.substr(kErrorMark.size());
+    if (const std::optional<std::string> error = ErrorOfLine(line)) last = *error;
   return last;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/outputs.h"
 #include "cli/runs/compared_folders.h"
 #include "cli/runs/run_folder.h"
+#include "cli/show/log.h"
 #include "cli/show/measure_progress.h"
 #include "cli/sweep/halving.h"
 #include "cli/sweep/processes.h"
@@ -125,18 +126,18 @@ std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train, co
   std::vector<Failure> failures;
   if (trials.empty()) return failures;
   size_t ended = 0;
-  std::optional<MeasureProgress> progress;
+  MeasureProgress progress;
   const auto show = [&] {
-    progress.emplace();
-    progress->Show(Format("{} of {} trials", ended, trials.size()),
-                   static_cast<double>(ended) / static_cast<double>(trials.size()));
+    progress.Show(Format("{} of {} trials", ended, trials.size()),
+                  static_cast<double>(ended) / static_cast<double>(trials.size()));
   };
   show();
   const std::vector<ProcessStart> starts = StartsOf(flags, train, rung, trials);
   RunProcesses(starts, flags.jobs, [&](size_t t, const std::string& why) {
     ++ended;
-    progress.reset();
-    std::printf("%s %s\n", trials[t]->name.c_str(), why.empty() ? "finished" : "failed");
+    const std::string& name = trials[t]->name;
+    const char* const how = why.empty() ? "finished" : "failed";
+    Note(Format("{} {}", name, how), {{"trial", name}, {"ended", how}});
     if (!why.empty()) failures.push_back({trials[t]->name, why});
     show();
   });
@@ -153,8 +154,8 @@ void Compare(const Flags& flags, const SweepPlan& plan) {
 }
 
 int SayInterrupted(const Flags& flags) {
-  std::fprintf(stderr, "interrupted%s: the same command goes on with %s\n",
-               InterruptSignal() == SIGTERM ? " by SIGTERM" : "", flags.folder.c_str());
+  Warn(Format("interrupted{}: the same command goes on with {}",
+              InterruptSignal() == SIGTERM ? " by SIGTERM" : "", flags.folder));
   return InterruptedExit(InterruptSignal());
 }
 
@@ -188,8 +189,8 @@ std::vector<Failure> TrainRungs(const Flags& flags, const TrainFlags& train, Swe
     std::optional<Rung> next = NextRung(flags.folder, plan, rung, flags.comparison.metric);
     if (!next) return {};
     rung = std::move(*next);
-    std::printf("the best %zu trials go on to epoch %lld\n", rung.trials.size(),
-                static_cast<long long>(*rung.epochs));
+    Note(Format("the best {} trials go on to epoch {}", rung.trials.size(), *rung.epochs),
+         {{"trials", std::ssize(rung.trials)}, {"epochs", *rung.epochs}});
   }
 }
 
@@ -206,8 +207,9 @@ int Sweep(const Flags& flags) {
   WatchForInterrupt();
   const Rung rung = RungToTrain(flags.folder, plan);
   const std::vector<const Trial*> trials = Unfinished(flags, plan, rung);
-  std::printf("%zu trials, of which %zu are finished\n", rung.trials.size(),
-              rung.trials.size() - trials.size());
+  const int64_t all = std::ssize(rung.trials), finished = all - std::ssize(trials);
+  Note(Format("{} trials, of which {} are finished", all, finished),
+       {{"trials", all}, {"finished", finished}});
   CheckTrials(flags, train.config, rung, trials);
   if (Interrupted()) return SayInterrupted(flags);
   WriteSweepDocument(flags.folder, plan);

@@ -7,6 +7,7 @@
 
 #include "cli/runs/run_folder.h"
 #include "cli/show/evaluation_report.h"
+#include "cli/show/memory_text.h"
 #include "cli/train/evaluation_flags.h"
 #include "cli/train/train_report.h"
 #include "data/files/data_identity.h"
@@ -198,8 +199,7 @@ RunRecorder::RunRecorder(const TrainFlags& flags)
     : folder_(flags.run),
       goes_on_(Continues(flags)),
       document_(goes_on_ ? ReadRunDocument(folder_) : NewRunDocument()),
-      log_(PathIn(flags.run, kRunLog),
-           Format("---- {}  {}", UtcTimeText(), CommandText(CommandWords()))) {}
+      log_(PathIn(flags.run, kRunLog), "started: " + CommandText(CommandWords())) {}
 
 void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const RunStart& start) {
   if (!goes_on_)
@@ -272,6 +272,7 @@ void RunRecorder::End(const TrainingRunReport& report, const TrainingProgress& a
   start["rows"] = report.rows;
   start["seconds"] = report.seconds;
   start["training_seconds"] = report.training_seconds;
+  AddMemory(report.memory, start);
   if (!report.stopped) {
     const std::string stop =
         report.evaluations ? StopName(report.evaluations->stop) : std::string();
@@ -281,7 +282,7 @@ void RunRecorder::End(const TrainingRunReport& report, const TrainingProgress& a
 }
 
 void RunRecorder::Fail(const std::string& error) {
-  log_.Write("tessera: " + error);
+  log_.AddError(error);
   if (begun_) EndStart("error: " + error);
 }
 

@@ -1,7 +1,6 @@
 // tessera train: trains a model by its configuration, on files of rows or on synthetic data.
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "cli/gpu_ranks.h"
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/train/checkpoint_room.h"
 #include "cli/train/dry_run.h"
@@ -117,9 +117,8 @@ void SayLabelsLeft(const TrainConfig& config) {
   if (!config.model.tasks.empty() || labels.size() < 2) return;
   std::string others;
   for (size_t i = 1; i < labels.size(); ++i) others += (i == 1 ? "" : ", ") + labels[i];
-  std::printf(
-      "only the first label, %s, is trained, by bce: \"tasks\" of \"model\" trains %s, too\n",
-      labels.front().c_str(), others.c_str());
+  Note(Format("only the first label, {}, is trained, by bce: \"tasks\" of \"model\" trains {}, too",
+              labels.front(), others));
 }
 
 std::string ModelLine(const Trainer& trainer, Context& ctx) {
@@ -155,25 +154,22 @@ bool Load(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is_l
 
 void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is_leader) {
   if (!Load(flags, trainer, resumed, is_leader)) {
-    if (is_leader)
-      std::fprintf(stderr, "%s holds weights alone: optimizers start afresh\n",
-                   flags.resume.c_str());
+    if (is_leader) Warn(flags.resume + " holds weights alone: optimizers start afresh");
     if (trainer.comm() == nullptr) resumed.chain.reset();
     return;
   }
   if (!is_leader) return;
   const TrainingProgress progress = trainer.progress();
-  std::printf("resumed %s: %lld epochs done, next row %lld, step %lld\n", flags.resume.c_str(),
-              static_cast<long long>(progress.epoch), static_cast<long long>(progress.row),
-              static_cast<long long>(progress.step));
+  Note(Format("resumed {}: {} epochs done, next row {}, step {}", flags.resume, progress.epoch,
+              progress.row, progress.step),
+       {{"epoch", progress.epoch}, {"row", progress.row}, {"step", progress.step}});
   if (progress.epoch >= trainer.config().epochs)
-    std::printf("all %lld epochs are done: nothing is left to train\n",
-                static_cast<long long>(trainer.config().epochs));
+    Note(Format("all {} epochs are done: nothing is left to train", trainer.config().epochs));
 }
 
 void SayMissingBest(const TrainFlags& flags, const TrainingProgress& progress) {
   const std::string missing = MissingBest(flags.evaluation.best, progress.evaluation);
-  if (!missing.empty()) std::printf("resume: %s\n", missing.c_str());
+  if (!missing.empty()) Note("resume: " + missing);
 }
 
 // Refuses changes that make no sense; returns one sentence for each change that is accepted.
@@ -234,7 +230,7 @@ std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
   }
   TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
   CheckMemories(ctx, config, PlaceOf(ranks), gpus, there);
-  if (IsLeader(*comm)) std::printf("%s\n", RanksLine(ranks).c_str());
+  if (IsLeader(*comm)) Note(RanksLine(ranks), {{"ranks", comm->size()}});
   return ranks;
 }
 
@@ -255,7 +251,7 @@ TrainingPlace HostPlace(const Context& ctx, const std::optional<TrainingRanks>& 
 }
 
 void SayChanges(const std::vector<std::string>& changes) {
-  for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());
+  for (const std::string& change : changes) Note("resume: " + change);
 }
 
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
@@ -271,7 +267,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .dense_products = config.dense_products});
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
-  if (is_leader && !gpus.why_host.empty()) std::printf("%s\n", gpus.why_host.c_str());
+  if (is_leader && !gpus.why_host.empty()) Note(gpus.why_host);
   Communicator* const comm = gpus.nccl ? gpus.nccl.get() : host;
   const std::optional<TrainingRanks> ranks = PlanRanks(ctx, flags, config, there, gpus, comm);
   CheckCheckpointRoom(flags, config, resumed.progress, host);
@@ -281,7 +277,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
     return 0;
   }
   Trainer trainer = ranks ? Trainer(ctx, config, *ranks) : Trainer(ctx, config);
-  if (is_leader) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
+  if (is_leader) Note(ModelLine(trainer, ctx));
   if (is_leader) SayLabelsLeft(config);
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
   if (is_leader) SayChanges(changes);

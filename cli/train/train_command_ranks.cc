@@ -1,11 +1,11 @@
 #include "cli/train/train_command_ranks.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <utility>
 
 #include "cli/plan/auto_plan.h"
+#include "cli/show/log.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/machine.h"
@@ -66,8 +66,8 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
   }
   if (!flags.ranks) return fn(nullptr);
   if (*flags.ranks > 4 * MachineCores())
-    std::fprintf(stderr, "%d ranks are threads on %d cores of this machine, and take turns\n",
-                 *flags.ranks, MachineCores());
+    Warn(Format("{} ranks are threads on {} cores of this machine, and take turns", *flags.ranks,
+                MachineCores()));
   return OnLocalRanks(*flags.ranks, fn);
 }
 

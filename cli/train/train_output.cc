@@ -1,10 +1,12 @@
 #include "cli/train/train_output.h"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <utility>
 
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/show/unknown_items_text.h"
 #include "cli/train/progress.h"
@@ -56,15 +58,33 @@ TrainingRunReport RunLogged(MlLog& log, TrainingRunOptions options, Trainer& tra
 void SayEvaluations(const TrainFlags& flags, const TrainConfig& config,
                     const EvaluationsReport& evaluations) {
   const std::string stop = EarlyStopLine(evaluations, *config.evaluation);
-  if (!stop.empty()) std::printf("%s\n", stop.c_str());
+  if (!stop.empty()) Note(stop);
   const std::string& best = flags.evaluation.best;
   if (best.empty()) return;
   const bool saved =
       std::ranges::any_of(evaluations.all, [](const EvaluationReport& r) { return r.best; });
   if (saved)
-    std::printf("saved %s, the best model\n", best.c_str());
+    Note(Format("saved {}, the best model", best), {{"path", best}});
   else
-    std::printf("%s was not written: no evaluation of this run was better\n", best.c_str());
+    Note(best + " was not written: no evaluation of this run was better", {{"path", best}});
+}
+
+LogFields FieldsOf(const EvaluationReport& report) {
+  return {{"epoch", report.at.epoch}, {"step", report.at.step}, {"fraction", report.at.fraction},
+          {"metric", report.metric},  {"value", report.value},  {"seconds", report.seconds}};
+}
+
+LogFields FieldsOf(const EpochReport& epoch) {
+  LogFields fields = {{"epoch", epoch.epoch},
+                      {"rows", epoch.rows},
+                      {"loss", epoch.train_loss},
+                      {"seconds", epoch.seconds}};
+  if (!epoch.evaluation) return fields;
+  fields.emplace_back("evaluation_loss", epoch.evaluation->loss);
+  for (const auto& [name, value] :
+       {std::pair("auc", epoch.evaluation->auc), {"log_loss", epoch.evaluation->log_loss}})
+    if (!std::isnan(value)) fields.emplace_back(name, value);
+  return fields;
 }
 
 }  // namespace
@@ -87,57 +107,43 @@ TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, co
   options.on_evaluation = [&](const EvaluationReport& report) {
     progress.LeaveOut(report.seconds);
     if (in_epoch && report.ends_epoch) return;  // the line of the epoch says it
-    progress.Clear();
-    std::printf("%s\n", EvaluationLine(report).c_str());
-    std::fflush(stdout);
+    Note(EvaluationLine(report), FieldsOf(report));
   };
   options.on_step = [&](const StepReport& step) {
     curve.Add(step.examples, step.loss);
     progress.OnStep(step);
   };
-  options.on_epoch = [&](const EpochReport& epoch) {
-    progress.Clear();
-    std::printf("%s\n", EpochLine(epoch).c_str());
-    std::fflush(stdout);
-  };
+  options.on_epoch = [&](const EpochReport& epoch) { Note(EpochLine(epoch), FieldsOf(epoch)); };
   if (logs.run != nullptr) logs.run->Record(options);
-  try {
-    TrainingRunReport report = logs.mllog == nullptr
-                                   ? RunTraining(trainer, data, options)
-                                   : RunLogged(*logs.mllog, options, trainer, data);
-    progress.Clear();
-    return report;
-  } catch (...) {
-    progress.Clear();
-    throw;
-  }
+  return logs.mllog == nullptr ? RunTraining(trainer, data, options)
+                               : RunLogged(*logs.mllog, options, trainer, data);
 }
 
 void SayInterrupted(const TrainFlags& flags, int signal) {
   const char* const by = signal == SIGTERM ? " by SIGTERM" : "";
   if (!flags.run.empty())
-    std::fprintf(stderr, "interrupted%s: saved %s; the same command%s goes on\n", by,
-                 flags.run.c_str(), flags.overwrite ? " without --overwrite" : "");
+    Warn(Format("interrupted{}: saved {}; the same command{} goes on", by, flags.run,
+                flags.overwrite ? " without --overwrite" : ""));
   else if (flags.checkpoint.empty())
-    std::fprintf(stderr, "interrupted%s: nothing was saved, as no --checkpoint was given\n", by);
+    Warn(Format("interrupted{}: nothing was saved, as no --checkpoint was given", by));
   else
-    std::fprintf(stderr, "interrupted%s: saved %s; the same command with --resume %s%s goes on\n",
-                 by, flags.checkpoint.c_str(), flags.checkpoint.c_str(),
-                 flags.overwrite ? " in place of --overwrite" : "");
+    Warn(Format("interrupted{}: saved {}; the same command with --resume {}{} goes on", by,
+                flags.checkpoint, flags.checkpoint,
+                flags.overwrite ? " in place of --overwrite" : ""));
 }
 
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
                 const TrainingRunReport& report, const LossCurve& curve) {
   const std::optional<MetricValues> optimum = data.Optimum();
   const std::string picture = curve.Draw(optimum ? std::optional(optimum->log_loss) : std::nullopt);
-  if (!picture.empty()) std::printf("\nloss while training\n%s\n", picture.c_str());
+  if (!picture.empty()) PrintReport("\nloss while training\n" + picture + "\n");
   std::fputs(FinalTable(report, optimum).c_str(), stdout);
   const UnknownItems* const trained = data.unknown_items().get();
   const UnknownItems* const evaluated = data.unknown_eval_items().get();
   std::fputs(UnknownItemsText(trained, "the rows trained on").c_str(), stdout);
   std::fputs(UnknownItemsText(evaluated, "the rows for evaluation").c_str(), stdout);
   if (report.evaluations) SayEvaluations(flags, config, *report.evaluations);
-  if (!flags.checkpoint.empty()) std::printf("saved %s\n", flags.checkpoint.c_str());
+  if (!flags.checkpoint.empty()) Note("saved " + flags.checkpoint, {{"path", flags.checkpoint}});
   if (!flags.json.empty())
     ReplaceTextFile(flags.json, ReportJson(report, optimum, trained, evaluated));
 }

@@ -6,6 +6,7 @@
 
 #include "cli/show/bad_lines.h"
 #include "cli/show/evaluation_report.h"
+#include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
 #include "cli/show/unknown_items_text.h"
 #include "runtime/base/check.h"
@@ -159,6 +160,7 @@ std::string FinalTable(const TrainingRunReport& report,
   text += Format(", {} samples/s; {:.2f} s with evaluation\n", WithCommas(SamplesPerSecond(report)),
                  report.seconds);
   if (report.evaluations && report.evaluations->best) text += BestLine(*report.evaluations);
+  text += Format("memory: {}\n", MemoryText(report.memory));
   if (report.disk) text += DiskLine(*report.disk);
   if (report.raw_ids.empty()) return text;
   const RawIdsReport raw = Sum(report.raw_ids);
@@ -192,6 +194,7 @@ std::string ReportJson(const TrainingRunReport& report, const std::optional<Metr
   if (optimum) AddMetrics(json["optimum"], optimum);
   AddRawIds(json, report.raw_ids);
   if (report.disk) AddDisk(json, *report.disk);
+  AddMemory(report.memory, json);
   AddUnknownItems(trained, "unknown_items", json);
   AddUnknownItems(evaluated, "unknown_eval_items", json);
   return json.dump(2) + "\n";

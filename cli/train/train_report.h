@@ -26,8 +26,8 @@ std::string EvaluationLine(const EvaluationReport& report);
 // 0.8031 has reached the target 0.80275". "" for a run that did not stop early.
 std::string EarlyStopLine(const EvaluationsReport& evaluations, const EvaluationConfig& config);
 
-// The last evaluation as a table, beside what is possible, where that is known; then time and
-// speed, what tables on disk did, and what managed collision did with raw ids, over all tables.
+// The last evaluation as a table, beside what is possible, where that is known; then time, speed,
+// memory, what tables on disk did, and what managed collision did with raw ids, over all tables.
 std::string FinalTable(const TrainingRunReport& report, const std::optional<MetricValues>& optimum);
 
 // {"auc", "log_loss", "normalized_entropy", "calibration", "seconds", "samples_per_second", "rows",
@@ -36,7 +36,8 @@ std::string FinalTable(const TrainingRunReport& report, const std::optional<Metr
 // values outside being the first task's; "optimum" where it is known, and with managed collision,
 // of the run and of each epoch, "raw_ids": [{"table", "kind", "rows", "ids", "admitted",
 // "evicted"}, …]; with tables on disk "disk": {"tables", "file_bytes", "cache_bytes", "rows",
-// "hits", "hit_rate", "bytes_read", "bytes_written", "reads_in_flight", "io", "direct"}. With
+// "hits", "hit_rate", "bytes_read", "bytes_written", "reads_in_flight", "io", "direct"};
+// "memory": {"peak_bytes", "bytes"} of the host, of ranks that are processes the largest. With
 // "evaluation" in the configuration "evaluations": [{"epoch", "step", "epoch_fraction", the values,
 // "best", "seconds"}, …], "best": {"metric", "value", "epoch", "step", "epoch_fraction"} or null,
 // and "stopped_early": "target", "patience" or null. Where items of the rows that were read have no

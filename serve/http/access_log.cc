@@ -72,7 +72,8 @@ std::string AccessLine(const AccessEntry& entry) {
   return line + "}\n";
 }
 
-AccessLog::AccessLog(std::string path) : path_(std::move(path)) {
+AccessLog::AccessLog(std::string path, std::function<void(const std::string&)> say)
+    : path_(std::move(path)), say_(std::move(say)) {
   file_ = path_ == "-" ? STDOUT_FILENO : OpenForAppending(path_);
   if (file_ < 0) throw Error(Format("{}: cannot be opened: {}", path_, std::strerror(errno)));
   thread_ = std::thread([this] { Work(); });
@@ -157,8 +158,9 @@ void AccessLog::Write(std::string lines, bool last) {
 
 void AccessLog::Say(const char* what, int error) {
   if (std::exchange(failed_, true)) return;
-  std::fprintf(stderr, "tessera: access log %s: %s: %s\n", path_.c_str(), what,
-               std::strerror(error));
+  const std::string failure = Format("access log {}: {}: {}", path_, what, std::strerror(error));
+  if (say_) return say_(failure);
+  std::fprintf(stderr, "tessera: %s\n", failure.c_str());
 }
 
 }  // namespace tessera::serve

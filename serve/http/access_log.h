@@ -13,11 +13,12 @@
 // Lines are gathered in memory and written by a thread of the log's own, so that no answer waits
 // for a disk. They are appended (O_APPEND) in whole lines where the disk takes them: the file may
 // be cut while it is open (copytruncate), or renamed and then opened anew (Reopen). Where it cannot
-// be written, a sentence on standard error says so once, until it can be written again; lines that
+// be written, a sentence says so once, until it can be written again; lines that
 // find no room in memory meanwhile are dropped and counted.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -41,8 +42,9 @@ std::string AccessLine(const AccessEntry& entry);
 
 class AccessLog {
  public:
-  // "-" is standard output. Throws Error for a file that cannot be opened.
-  explicit AccessLog(std::string path);
+  // "-" is standard output. Throws Error for a file that cannot be opened. `say` gets the sentence
+  // about a file that cannot be written, on a thread of the log's own; else standard error.
+  explicit AccessLog(std::string path, std::function<void(const std::string&)> say = {});
   // Writes what is there; gives up where nothing is taken for a second.
   ~AccessLog();
   AccessLog(const AccessLog&) = delete;
@@ -65,6 +67,7 @@ class AccessLog {
   static constexpr std::chrono::milliseconds kPause{100};
 
   const std::string path_;
+  const std::function<void(const std::string&)> say_;
   int file_ = -1;             // of the thread
   bool failed_ = false;       // of the thread: the last writing failed
   mutable std::mutex mutex_;  // of what follows

@@ -1,13 +1,17 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "cli/error_text.h"
 #include "cli/latencies.h"
 #include "cli/show/byte_progress.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/show/row_progress.h"
+#include "cli/show/work_progress.h"
 #include "cli/train/loss_curve.h"
 #include "cli/train/progress.h"
 #include "cli/wrapped_text.h"
@@ -52,25 +56,81 @@ TEST(TextTable, PadsColumns) {
             "table        rows\na           1,000\nlonger one\n");
 }
 
-TEST(ProgressLine, ShowsWhatMatters) {
-  EXPECT_EQ(ProgressLine(2, 0.5, 43210, 0.45714, 12),
+TEST(TrainingState, ShowsWhatMatters) {
+  const WorkState half =
+      TrainingState({.epoch = 2, .step = 5, .fraction = 0.5},
+                    {.samples_per_second = 43210, .loss = 0.45714, .seconds_left = 12});
+  EXPECT_EQ(LogMessage(half), "epoch 2 50 % 43,210 samples/s loss 0.4571 0:12 left");
+  EXPECT_EQ(BarLine(half),
             "epoch 2  [############------------]  50 %  43,210 samples/s  loss 0.4571  0:12 left");
-  EXPECT_EQ(ProgressLine(1, 1, 5, 0.5, -1),
+  EXPECT_EQ(BarLine(TrainingState({.epoch = 1, .step = 5, .fraction = 1},
+                                  {.samples_per_second = 5, .loss = 0.5})),
             "epoch 1  [########################] 100 %  5 samples/s  loss 0.5000");
 }
 
-TEST(BytesLine, ShowsWhatMatters) {
-  EXPECT_EQ(BytesLine(1 << 20, 4 << 20, 10),
+TEST(BytesState, ShowsWhatMatters) {
+  EXPECT_EQ(BarLine(BytesState(1 << 20, 4 << 20, 10)),
             "[######------------------]  25 %  1.0 MiB of 4.0 MiB  0:30 left");
-  EXPECT_EQ(BytesLine(512, 512, 1), "[########################] 100 %  512 B of 512 B");
-  EXPECT_EQ(BytesLine(0, 512, 1), "[------------------------]   0 %  0 B of 512 B");
+  EXPECT_EQ(BarLine(BytesState(512, 512, 1)), "[########################] 100 %  512 B of 512 B");
+  EXPECT_EQ(BarLine(BytesState(0, 512, 1)), "[------------------------]   0 %  0 B of 512 B");
 }
 
-TEST(RowsLine, ShowsWhatMatters) {
-  EXPECT_EQ(RowsLine("reading", 0.25, 50000, 10),
+TEST(RowsState, ShowsWhatMatters) {
+  EXPECT_EQ(BarLine(RowsState("reading", 0.25, 50000, 10)),
             "reading  [######------------------]  25 %  5,000 rows/s  0:30 left");
-  EXPECT_EQ(RowsLine("writing", 1, 10, 2), "writing  [########################] 100 %  5 rows/s");
-  EXPECT_EQ(RowsLine("reading", 0, 0, 0), "reading  [------------------------]   0 %");
+  EXPECT_EQ(BarLine(RowsState("writing", 1, 10, 2)),
+            "writing  [########################] 100 %  5 rows/s");
+  EXPECT_EQ(BarLine(RowsState("reading", 0, 0, 0)), "reading  [------------------------]   0 %");
+}
+
+TEST(PauseOfLines, GrowsFromTenSecondsToAMinute) {
+  using std::chrono::seconds;
+  EXPECT_EQ(PauseOfLines(seconds(0)), seconds(10));
+  EXPECT_EQ(PauseOfLines(seconds(60)), seconds(10));
+  EXPECT_EQ(PauseOfLines(seconds(180)), seconds(30));
+  EXPECT_EQ(PauseOfLines(seconds(360)), seconds(60));
+  EXPECT_EQ(PauseOfLines(seconds(36000)), seconds(60));
+}
+
+TEST(LastErrorLine, IsReadAgainInEitherForm) {
+  for (const char* format : {"", "text", "json"}) {
+    SetLog({.format = format});
+    const std::string line = LastErrorLine("x.json: \"key\" is bad\xff");
+    EXPECT_EQ(line.back(), '\n');
+    EXPECT_EQ(line.starts_with("tessera: x.json"), std::string(format) != "json") << line;
+    ASSERT_TRUE(ErrorOfLine(line).has_value()) << line;
+    EXPECT_TRUE(ErrorOfLine(line)->starts_with("x.json: \"key\" is bad")) << line;
+  }
+  SetLog({});
+  EXPECT_FALSE(ErrorOfLine(TextLine(LogLevel::kError, "x")));
+  EXPECT_FALSE(ErrorOfLine(R"({"level":"info","message":"x"})"));
+  EXPECT_FALSE(ErrorOfLine("{no json"));
+  EXPECT_FALSE(ErrorOfLine("epoch 1"));
+}
+
+TEST(TextLine, GivesEachLineItsTimeAndLevel) {
+  const std::string text = TextLine(LogLevel::kError, "two\nlines");
+  EXPECT_EQ(text.substr(24), " ERROR two\n" + text.substr(0, 24) + " ERROR lines");
+}
+
+TEST(WorkProgress, LinesComeAfterTenSecondsAndMoreRarelyAsTheWorkGetsLong) {
+  using std::chrono::seconds;
+  SetLog({.format = "json"});
+  WorkProgress progress;
+  const auto begin = WorkProgress::Clock::now();
+  EXPECT_FALSE(progress.IsBar());
+  EXPECT_FALSE(progress.IsDue(begin + seconds(9)));
+  ASSERT_TRUE(progress.IsDue(begin + seconds(11)));
+  ::testing::internal::CaptureStderr();
+  progress.Show({.step = "a", .fraction = 0.5, .facts = {"b"}, .fields = {{"c", int64_t{3}}}},
+                begin + seconds(11));
+  const std::string line = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(line.find(R"("message":"a 50 % b","fraction":0.5,"c":3})"), std::string::npos) << line;
+  EXPECT_FALSE(progress.IsDue(begin + seconds(20)));
+  EXPECT_TRUE(progress.IsDue(begin + seconds(21)));
+  SetLog({.format = "", .quiet = true});
+  EXPECT_FALSE(WorkProgress().IsDue(begin + seconds(3600)));
+  SetLog({});
 }
 
 TEST(LossCurve, DrawsAFallTowardTheOptimum) {

@@ -64,8 +64,12 @@ assert all(0.1 < point["train_loss"] < 2 for point in curve)
 lines = [json.loads(line) for line in open("runs/a/metrics.jsonl")]
 assert sum(line["phase"] == "eval" for line in lines) == 6
 EOF
-tail -n +2 runs/a/log.txt | cmp - said || fail "the log is not what was printed"
-head -1 runs/a/log.txt | grep -q "^---- 20.*--run runs/a" || fail "$(head -1 runs/a/log.txt)"
+time='20[0-9-]{8}T[0-9:]{8}\.[0-9]{3}Z'
+tail -n +2 runs/a/log.txt | sed -E "s/^$time INFO  //" | cmp - said ||
+  fail "the log is not what was printed"
+head -1 runs/a/log.txt | grep -qE "^$time INFO  started: .*--run runs/a" ||
+  fail "$(head -1 runs/a/log.txt)"
+json runs/a/run.json 'd["starts"][0]["memory"]["peak_bytes"] >= d["starts"][0]["memory"]["bytes"]'
 run 0 train --config runs/a/config.json --threads 2 --run runs/again  # the configuration is whole
 same_state plain.st runs/again/last.safetensors || fail "config.json is another configuration"
 
@@ -167,6 +171,6 @@ fails_saying "--run runs/a: this run's train.seed is" "${plain[@]}" --run runs/a
 fails_saying "this run's optimizer.dense.lr is" "${plain[@]}" --run runs/a \
   --set optimizer.dense.lr=0.5
 run 1 "${plain[@]}" --run runs/a --overwrite --set train.batch_size=0
-has runs/a/log.txt "train.batch_size"
+grep -qE "^$time ERROR .*train.batch_size" runs/a/log.txt || fail "$(tail -3 runs/a/log.txt)"
 [ "$before" = "$(find runs/a -type f ! -name log.txt -exec sha256sum {} + | sort)" ] ||
   fail "a refused start changed the run"
