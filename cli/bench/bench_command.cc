@@ -86,20 +86,20 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
     std::fputs(table.Lines(topic.ranked ? ByTime(rows) : rows).c_str(), stdout);
     run.rows.insert(run.rows.end(), rows.begin(), rows.end());
   };
-  bench::RunPoints(topic, points,
-                   {.rounds = flags.rounds,
-                    .min_seconds = flags.min_time,
-                    .cold = run.cold,
-                    .flush_bytes = flags.flush_mib << 20,
-                    .progress = [&](const std::string& what,
-                                    double fraction) { progress.Show(what, fraction); },
-                    .stop = Interrupted,
-                    .note =
-                        [&](const std::string& name, const std::string& note) {
-                          progress.Clear();
-                          std::printf("%s: %s\n", name.c_str(), note.c_str());
-                        },
-                    .rows = show});
+  bench::RunPoints(
+      topic, points,
+      {.rounds = flags.rounds,
+       .min_seconds = flags.min_time,
+       .cold = run.cold,
+       .flush_bytes = flags.flush_mib << 20,
+       .progress = [&](const std::string& what, double fraction) { progress.Show(what, fraction); },
+       .stop = Interrupted,
+       .note =
+           [&](const std::string& name, const std::string& note) {
+             progress.Clear();
+             std::printf("%s: %s\n", name.c_str(), note.c_str());
+           },
+       .rows = show});
 }
 
 // Checks the memory of all points before the first one is made.

@@ -128,9 +128,9 @@ class Pack {
  private:
   explicit Pack(Simd v) : v_(v) {}
 
-  // A product of floats is exact as a double. Its sum with c is rounded to odd (an inexact sum whose
-  // last bit is 0 moves one unit towards the part that was lost), so that rounding once more, to a
-  // float, gives what one rounding gives.
+  // A product of floats is exact as a double. Its sum with c is rounded to odd (an inexact sum
+  // whose last bit is 0 moves one unit towards the part that was lost), so that rounding once more,
+  // to a float, gives what one rounding gives.
   template <typename V>
   static V FmaByDoubles(V a, V b, V c) {
     typedef double Doubles __attribute__((vector_size(2 * sizeof(V))));

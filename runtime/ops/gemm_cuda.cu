@@ -7,9 +7,9 @@
 // registers meanwhile, four elements a thread. A thread owns (4·q)² elements: q groups of four
 // rows, 16 apart, by q groups of four columns, 32 apart; a warp owns 16·q × 32·q.
 //
-// After each piece of the sum a block adds its tile to C. Where C has few tiles and the sum is long,
-// blocks make several pieces of a tile at a time, whose results are added in order by a second
-// kernel.
+// After each piece of the sum a block adds its tile to C. Where C has few tiles and the sum is
+// long, blocks make several pieces of a tile at a time, whose results a second kernel adds in
+// order.
 #include <algorithm>
 #include <cmath>
 

@@ -75,8 +75,7 @@ TEST(PortableGemmTest, HasTheBitsOfAPlainLoop) {
       for (const GemmForm form : kForms)
         for (const Size& s : kSizes) {
           const Tensor a = Left(ctx, form, s), b = Right(ctx, form, s);
-          ASSERT_EQ(Gemm(ctx, form, a, b).ToVector<float>(),
-                    PlainLoop(form, a, b, s.m, s.n, s.k))
+          ASSERT_EQ(Gemm(ctx, form, a, b).ToVector<float>(), PlainLoop(form, a, b, s.m, s.n, s.k))
               << ToString(level) << ", form " << static_cast<int>(form) << ": " << s.m << "x" << s.n
               << "x" << s.k << ", " << threads << " threads";
         }
@@ -98,9 +97,23 @@ TEST(PortableGemmTest, SlicesHaveTheBitsOfAPlainLoop) {
 // Sums that are halfway between two floats but for a last bit far below, that cancel, that are
 // denormal, infinite or no number.
 TEST(PortableGemmTest, RoundsEachTermOnce) {
-  const float numbers[] = {1.0f, -1.0f, 0.0f, 1.0f + 0x1p-23f, 1.0f - 0x1p-24f, 0x1p-24f,
-                           0x1p-25f, -0x1p-24f, 0x1.fffffep0f, 3.0f, 0x1p12f + 0x1p-11f,
-                           0x1p-75f, 0x1.234566p-70f, 0x1p-149f, 0x1.fffffep127f, 1e30f, INFINITY};
+  const float numbers[] = {1.0f,
+                           -1.0f,
+                           0.0f,
+                           1.0f + 0x1p-23f,
+                           1.0f - 0x1p-24f,
+                           0x1p-24f,
+                           0x1p-25f,
+                           -0x1p-24f,
+                           0x1.fffffep0f,
+                           3.0f,
+                           0x1p12f + 0x1p-11f,
+                           0x1p-75f,
+                           0x1.234566p-70f,
+                           0x1p-149f,
+                           0x1.fffffep127f,
+                           1e30f,
+                           INFINITY};
   constexpr auto kCount = static_cast<int64_t>(std::size(numbers));
   Context ctx({.threads = 1});
   std::vector<float> left, right;  // rows (1, x) and columns (z, y): z + x·y
@@ -109,8 +122,7 @@ TEST(PortableGemmTest, RoundsEachTermOnce) {
     for (const float z : numbers) right.insert(right.end(), {z, y});
   const Tensor a = Tensor::From(ctx, {kCount, 2}, left),
                b = Tensor::From(ctx, {kCount * kCount, 2}, right);
-  const std::vector<float> expected =
-      PlainLoop(GemmForm::kNT, a, b, kCount, kCount * kCount, 2);
+  const std::vector<float> expected = PlainLoop(GemmForm::kNT, a, b, kCount, kCount * kCount, 2);
   for (const IsaLevel level : IsaLevels()) {
     const ScopedIsa isa(level);
     const std::vector<float> got = Gemm(ctx, GemmForm::kNT, a, b).ToVector<float>();
@@ -147,7 +159,7 @@ TEST(PortableGemmTest, BatchesHaveTheBitsOfAPlainLoop) {
   }
 }
 
-// What a row becomes does not depend on the rows beside it.
+// A row of a result does not depend on the rows beside it.
 TEST(PortableGemmTest, RowsDoNotDependOnTheirBatch) {
   Context ctx({.threads = 2});
   const Tensor x = RandomTensor(ctx, {300, 130});

@@ -60,7 +60,7 @@ TEST(ConfigSettings, WhatIsSetIsChecked) {
             }),
             "x.json: 2 problems:\n  train.epochs: expected an integer, got \"many\"\n"
             "  train.epoch: unknown key (did you mean 'epochs'?); known here: batch_size, "
-            "accumulate_steps, epochs, seed");
+            "accumulate_steps, epochs, seed, dense_products");
 }
 
 TEST(ConfigSettings, PathsWithoutAPlaceAreErrors) {
