@@ -1,5 +1,6 @@
 #include "data/click_row_stream.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "runtime/base/check.h"
@@ -35,6 +36,12 @@ RowRange ParseRowRange(const std::string& text, const std::string& flag) {
 std::string ToString(const RowRange& range) {
   return range.last == RowRange::kEnd ? Format("{}:", range.first)
                                       : Format("{}:{}", range.first, range.last);
+}
+
+RowRange FilledRange(RowRange range, int64_t rows) {
+  if (range.first > rows || (range.last != RowRange::kEnd && range.last > rows))
+    throw Error(Format("rows {} were asked for, but the data has {} rows", range, rows));
+  return {range.first, std::min(range.last, rows)};
 }
 
 }  // namespace tessera

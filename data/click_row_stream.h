@@ -21,6 +21,8 @@ struct RowRange {
 // "0:56000", "56000:", ":1000" or ":". Throws Error saying what was expected.
 RowRange ParseRowRange(const std::string& text, const std::string& flag = "rows");
 std::string ToString(const RowRange& range);
+// The range with an end, in data of so many rows. Throws Error unless they fill it.
+RowRange FilledRange(RowRange range, int64_t rows);
 
 class ClickRowStream {
  public:

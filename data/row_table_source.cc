@@ -8,12 +8,7 @@ namespace tessera {
 namespace {
 
 RowTableSourceOptions WithEnd(const RowTable& table, RowTableSourceOptions options) {
-  RowRange& range = options.range;
-  const bool fits =
-      range.first <= table.rows() && (range.last == RowRange::kEnd || range.last <= table.rows());
-  if (!fits)
-    throw Error(Format("rows {} were asked for, but the data has {} rows", range, table.rows()));
-  range.last = std::min(range.last, table.rows());
+  options.range = FilledRange(options.range, table.rows());
   return options;
 }
 

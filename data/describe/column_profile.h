@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "data/describe/distinct_sample.h"
-#include "data/describe/even_sample.h"
 #include "data/describe/number_sample.h"
+#include "data/even_sample.h"
 
 namespace tessera {
 

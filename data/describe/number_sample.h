@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "data/describe/even_sample.h"
+#include "data/even_sample.h"
 
 namespace tessera {
 

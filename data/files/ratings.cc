@@ -1,5 +1,6 @@
 #include "data/files/ratings.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -100,7 +101,10 @@ void CheckRatingFeature(const std::string& feature) {
 
 RatingRows::RatingRows(std::vector<Rating> ratings, const std::vector<CategoricalFeature>& features,
                        float like_from)
-    : ratings_(std::move(ratings)), like_from_(like_from) {
+    : ratings_(std::move(ratings)),
+      like_from_(like_from),
+      has_times_(std::ranges::none_of(
+          ratings_, [](const Rating& rating) { return rating.time == Rating::kNoTime; })) {
   for (const CategoricalFeature& feature : features) {
     CheckRatingFeature(feature.name);
     const int64_t rows = CheckedHashSize(feature);
@@ -120,6 +124,10 @@ Batch RatingRows::Gather(Context& ctx, std::span<const int64_t> rows) const {
     batch.labels.data<float>()[b] =
         like_from_ > 0 ? static_cast<float>(rating >= like_from_) : rating;
   }
+  if (has_times_) batch.time = Tensor::Empty(ctx, {count}, DType::kI64);
+  for (int64_t b = 0; has_times_ && b < count; ++b)
+    batch.time.data<int64_t>()[b] =
+        ratings_[static_cast<size_t>(rows[static_cast<size_t>(b)])].time;
   const Tensor values = Tensor::Empty(ctx, {bags}, DType::kI64);
   int64_t* value = values.data<int64_t>();
   for (const Column& column : columns_)

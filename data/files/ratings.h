@@ -38,7 +38,7 @@ void CheckRatingFeature(const std::string& feature);
 
 // Ratings as rows: the features "userId" and "movieId", TorchRec's names, ids mod rows of the
 // tables, or raw; one number, always 0, as there are none; the rating as label, or, with
-// `like_from` above 0, 1 for ratings from there on and 0 below.
+// `like_from` above 0, 1 for ratings from there on and 0 below; and times, where all have one.
 class RatingRows final : public RowTable {
  public:
   // Throws Error for other features.
@@ -57,6 +57,7 @@ class RatingRows final : public RowTable {
   std::vector<std::string> keys_;
   std::vector<Column> columns_;
   float like_from_;
+  bool has_times_;
 };
 
 }  // namespace tessera

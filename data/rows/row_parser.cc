@@ -272,6 +272,12 @@ void RowParser::Append(const LineCells& cells, const CellPlaces& places, int64_t
   }
 }
 
+void RowParser::TakeBack(RowBlock& block) const {
+  block.numbers.pop_back();
+  block.Truncate(rules_->layout());
+  block.items = counts_;
+}
+
 void RowParser::CheckInRange() {
   for (const FeatureRule& rule : rules_->features()) {
     const bool is_missing = cells_->cells[rule.cell].kind == LineCell::Kind::kMissing;

@@ -20,6 +20,8 @@ class RowParser {
   RowBlock NewBlock(int64_t rows) const;
   // Adds the row with that number. Throws BadLine, after which the block must be truncated.
   void Append(const LineCells& cells, const CellPlaces& places, int64_t number, RowBlock& block);
+  // Takes back the row that was appended last.
+  void TakeBack(RowBlock& block) const;
   // Throws BadLine, which names the feature and the item, if the row that was appended last has a
   // whole number that is no row of its table, and so was taken modulo the table's rows.
   void CheckInRange();

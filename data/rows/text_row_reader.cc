@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/first_ids.h"
 #include "data/rows/bad_line.h"
 #include "data/rows/column_cells.h"
 #include "data/rows/json_cells.h"
@@ -48,6 +49,7 @@ class TextRowReader::Parser {
       const int64_t row = piece.first_row + i;
       if (row < reader_.range_.first) continue;
       if (row >= reader_.range_.last) return;
+      if (!reader_.TakesLine(row)) continue;
       if (std::ssize(line) > TextPieces::kMostLineBytes)
         return End(piece, i, TextPieces::TooLong());
       if (!ParseLine(line, row, i, piece)) return;
@@ -62,6 +64,7 @@ class TextRowReader::Parser {
       else
         columns_.Read(line, *piece.columns, cells_);
       rows_.Append(cells_, json_ != nullptr ? places_ : piece.columns->places, row, *piece.block);
+      if (!reader_.TakesLastRow(*piece.block)) rows_.TakeBack(*piece.block);
       return true;
     } catch (const BadLine& bad) {
       piece.block->Truncate(reader_.rules_->layout());
@@ -99,9 +102,36 @@ TextRowReader::TextRowReader(std::shared_ptr<const RowRules> rules, const RowFil
   const int threads = ctx_.threads().threads();
   pieces_.resize(static_cast<size_t>(threads == 1 ? 1 : kPiecesAThread * threads));
   for (size_t i = 0; i < pieces_.size(); ++i) parsers_.push_back(std::make_unique<Parser>(*this));
+  if (files_.filter != nullptr) FindKey();
 }
 
 TextRowReader::~TextRowReader() = default;
+
+// Finds the feature that the filter goes by.
+void TextRowReader::FindKey() {
+  const std::vector<std::string>& keys = rules_->layout().keys;
+  const auto key = std::ranges::find(keys, files_.filter->options().feature);
+  if (files_.filter->by() == SplitBy::kKey) {
+    TESSERA_CHECK(key != keys.end(), "no feature '{}'", files_.filter->options().feature);
+    key_ = static_cast<size_t>(key - keys.begin());
+  }
+  TESSERA_CHECK(files_.filter->by() != SplitBy::kTime || rules_->layout().has_time,
+                "a split by time of rows that have none");
+}
+
+// Whether to parse a row, as far as its number tells.
+bool TextRowReader::TakesLine(int64_t row) const {
+  if (files_.filter == nullptr || files_.filter->by() != SplitBy::kRandom) return true;
+  return files_.filter->TakesNumber(row);
+}
+
+bool TextRowReader::TakesLastRow(const RowBlock& block) const {
+  if (files_.filter == nullptr || files_.filter->by() == SplitBy::kRandom) return true;
+  if (files_.filter->by() == SplitBy::kTime) return files_.filter->TakesTime(block.time.back());
+  const FeatureColumn& column = block.features[key_];
+  const auto first = static_cast<size_t>(column.begin(block.rows() - 1));
+  return files_.filter->TakesFirstId(first < column.ids.size() ? column.ids[first] : kNoId);
+}
 
 // Finds the columns in a piece that begins a file.
 void TextRowReader::TakeHeading(Piece& piece) {

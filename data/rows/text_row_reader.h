@@ -14,6 +14,7 @@
 #include "data/rows/row_rules.h"
 #include "data/rows/text_pieces.h"
 #include "data/rows/unknown_items.h"
+#include "data/split/row_split.h"
 #include "runtime/context.h"
 
 namespace tessera {
@@ -26,12 +27,13 @@ struct RowFiles {
   int threads = 1;                 // that parse
   int64_t piece_bytes = 1 << 19;
   std::shared_ptr<UnknownItems> unknown_items = nullptr;  // counts those of the rows that are given
+  std::shared_ptr<const RowFilter> filter = nullptr;      // gives the rows of its part alone
 };
 
 class TextRowReader {
  public:
   // Reads the rows of the range; a row is a line other than a heading. Throws Error for a file that
-  // cannot be opened, or no file. REQUIRES: rules of text.
+  // cannot be opened, or no file. REQUIRES: rules of text, with what the filter goes by.
   TextRowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range = {});
   ~TextRowReader();
   TextRowReader(const TextRowReader&) = delete;
@@ -48,7 +50,7 @@ class TextRowReader {
 
   // About what share of all bytes Next has given.
   double fraction() const { return fraction_; }
-  // Bad lines in what Next gave.
+  // Bad lines in what Next gave; beside a random filter, those of its part.
   int64_t skipped_rows() const { return skipped_rows_; }
   const BadLineCounts& skipped() const { return skipped_; }
 
@@ -62,10 +64,14 @@ class TextRowReader {
   bool ReadPiece(Piece& piece);
   void TakeHeading(Piece& piece);
   void CheckLength();
+  void FindKey();
+  bool TakesLine(int64_t row) const;
+  bool TakesLastRow(const RowBlock& block) const;
 
   std::shared_ptr<const RowRules> rules_;
   const RowFiles files_;
   const RowRange range_;
+  size_t key_ = 0;  // the feature that the filter goes by
   TextPieces text_;
   Context ctx_;
   std::vector<std::unique_ptr<Parser>> parsers_;

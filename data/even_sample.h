@@ -1,5 +1,5 @@
-#ifndef TESSERA_DATA_DESCRIBE_EVEN_SAMPLE_H_
-#define TESSERA_DATA_DESCRIBE_EVEN_SAMPLE_H_
+#ifndef TESSERA_DATA_EVEN_SAMPLE_H_
+#define TESSERA_DATA_EVEN_SAMPLE_H_
 // An even sample of a series of values: every stride-th one, where the stride doubles when kMost
 // are kept. Samples of series of one length keep the same places.
 #include <cstddef>
@@ -29,4 +29,4 @@ class EvenSample {
 };
 
 }  // namespace tessera
-#endif  // TESSERA_DATA_DESCRIBE_EVEN_SAMPLE_H_
+#endif  // TESSERA_DATA_EVEN_SAMPLE_H_
