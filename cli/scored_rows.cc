@@ -69,7 +69,8 @@ std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInpu
                                .train_rows = ParseRowRange(rows.range, "--rows"),
                                .skip_bad_lines = rows.skip_bad_lines,
                                .threads = rows.threads,
-                               .unknown_items = rows.unknown_items});
+                               .unknown_items = rows.unknown_items,
+                               .part = rows.part});
   return data.OpenInOrder(rows.batch_size);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/data_source.h"
+#include "data/split/row_split.h"
 #include "runtime/base/memory_limit.h"
 #include "runtime/context.h"
 #include "runtime/tensor.h"
@@ -28,8 +29,9 @@ struct ScoredRows {
   std::string range = ":";             // FIRST:LAST
   int64_t batch_size = 64;
   bool skip_bad_lines = false;
-  bool no_labels = false;  // the rows lack them, or nobody wants to know
-  int threads = 1;         // that parse text of a schema, and those of the model
+  bool no_labels = false;        // the rows lack them, or nobody wants to know
+  RowPart part = RowPart::kAll;  // of the split of the model's training, or no split
+  int threads = 1;               // that parse text of a schema, and those of the model
   std::shared_ptr<UnknownItems> unknown_items = nullptr;  // counts those of such text
 };
 

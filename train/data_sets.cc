@@ -14,6 +14,7 @@
 #include "data/rows/text_row_source.h"
 #include "data/same_rows.h"
 #include "data/shuffled_stream.h"
+#include "data/split/split_stream.h"
 #include "data/synthetic/planted_rows.h"
 #include "data/synthetic/random_rows.h"
 #include "train/optimum.h"
@@ -29,16 +30,6 @@ bool Overlap(const RowRange& a, const RowRange& b) { return a.first < b.last && 
 
 std::unique_ptr<DataSource> Ahead(std::unique_ptr<DataSource> source) {
   return std::make_unique<ReadAhead>(std::move(source));
-}
-
-std::shared_ptr<const RowTable> MapStoredRows(const std::vector<std::string>& files,
-                                              const std::vector<CategoricalFeature>& features,
-                                              int64_t dense_in) {
-  const auto rows = std::make_shared<const StoredRows>(MapStoredFiles(files), features);
-  if (dense_in != 0 && rows->dense_columns() != dense_in)  // 0: the model leaves them
-    throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
-                       dense_in, rows->dense_columns()));
-  return rows;
 }
 
 }  // namespace
@@ -66,6 +57,7 @@ DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t bat
   if (inputs.weighted && data_.schema == nullptr)
     throw Error(Format("model.weighted: the rows of the format {} bring no weights of ids",
                        ToString(data_.format)));
+  if (selection_.part == RowPart::kAll) data_.split.reset();
   selection_.files = ExpandPaths(selection_.files);
   selection_.eval_files = ExpandPaths(selection_.eval_files);
   CheckReadOnce(epochs);
@@ -76,7 +68,10 @@ DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t bat
   else
     train_ = RowsOf(selection_.files);
   eval_ = selection_.eval_files.empty() ? train_ : RowsOf(selection_.eval_files);
+  train_.unknown = selection_.unknown_items;
+  eval_.unknown = selection_.unknown_eval_items;
   CheckSelection();
+  if (data_.split) SplitRows();
 }
 
 std::shared_ptr<const RowTable> DataSets::MadeUp() {
@@ -108,6 +103,7 @@ void DataSets::CheckReadOnce(int64_t epochs) const {
           Format("{}: it can be read once, but train.epochs is {}: expected 1 epoch, or a "
                  "file",
                  path, epochs));
+    if (data_.split) CheckSplitOnce(path);
     if (selection_.eval_files.empty() && selection_.eval_rows)
       throw Error(
           Format("{}: it can be read once, so rows for evaluation (--eval-rows) cannot be "
@@ -122,17 +118,28 @@ void DataSets::CheckReadOnce(int64_t epochs) const {
                  path));
 }
 
-RowFiles DataSets::OwnFiles(const std::vector<std::string>& files,
-                            const std::shared_ptr<UnknownItems>& unknown) const {
-  return {.paths = files,
+RowFiles DataSets::OwnFiles(const Rows& rows) const {
+  return {.paths = rows.files,
           .skip_bad_lines = selection_.skip_bad_lines,
           .threads = selection_.threads,
-          .unknown_items = unknown};
+          .unknown_items = rows.unknown,
+          .filter = rows.filter};
 }
 
-std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>& files) const {
-  const auto rows = std::make_shared<const StoredBags>(
-      MapMultiHotDays(MultiHotDays(files), *data_.schema, features_));
+std::shared_ptr<const RowTable> DataSets::MapStored(
+    const std::vector<std::string>& files, const std::vector<CategoricalFeature>& features) const {
+  const auto rows = std::make_shared<const StoredRows>(MapStoredFiles(files), features);
+  if (dense_in_ != 0 && rows->dense_columns() != dense_in_)  // 0: the model leaves them
+    throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
+                       dense_in_, rows->dense_columns()));
+  return rows;
+}
+
+std::shared_ptr<const RowTable> DataSets::MapDays(
+    const std::vector<std::string>& files, const DataSchema& schema,
+    const std::vector<CategoricalFeature>& features) const {
+  const auto rows =
+      std::make_shared<const StoredBags>(MapMultiHotDays(MultiHotDays(files), schema, features));
   if (dense_in_ != 0 && rows->dense_columns() != dense_in_)
     throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
                        dense_in_, rows->dense_columns()));
@@ -140,10 +147,6 @@ std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>
     throw Error(
         Format("{}: the model trains on one label, got {}", files.front(), rows->label_columns()));
   return rows;
-}
-
-std::shared_ptr<const RowTable> DataSets::MapParsed(const std::vector<std::string>& folders) const {
-  return std::make_shared<const StoredBags>(MapBagFolders(folders, *data_.schema, features_));
 }
 
 // Columns that are not there, and rows that are not what the schema says, are errors now. Rows that
@@ -163,8 +166,10 @@ void DataSets::ReadFirstRows(const std::vector<std::string>& files) const {
 }
 
 DataSets::Rows DataSets::OwnRowsOf(const std::vector<std::string>& files) const {
-  if (rules_ == nullptr) return {files, MapDays(files)};
-  if (AreRowFolders(files)) return {files, MapParsed(files)};
+  if (rules_ == nullptr) return {files, MapDays(files, *data_.schema, features_)};
+  if (AreRowFolders(files))
+    return {files,
+            std::make_shared<const StoredBags>(MapBagFolders(files, *data_.schema, features_))};
   for (const std::string& file : files) TextFile probe(file);
   ReadFirstRows(files);
   return {files, nullptr};
@@ -174,8 +179,7 @@ DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
   if (data_.schema != nullptr) return OwnRowsOf(files);
   if (data_.format == DataFormat::kMovieLens)
     return {files, std::make_shared<RatingRows>(ReadRatings(files), features_, data_.like_from)};
-  if (LayoutOfFiles(files) != FileLayout::kText)
-    return {files, MapStoredRows(files, features_, dense_in_)};
+  if (LayoutOfFiles(files) != FileLayout::kText) return {files, MapStored(files, features_)};
   LineReader probe(files);
   return {files, nullptr};
 }
@@ -183,6 +187,7 @@ DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
 void DataSets::CheckSelection() const {
   const auto eval_rows = EvalRows();
   if (!eval_rows) return;
+  if (data_.split) return;  // no row is of both parts
   if (!selection_.eval_files.empty()) return CheckEvalFiles(*eval_rows);
   if (!Overlap(TrainRows(), *eval_rows)) return;
   throw Error(
@@ -210,7 +215,7 @@ void DataSets::CheckEvalFiles(const RowRange& eval_rows) const {
 }
 
 void DataSets::CheckPlace(int64_t first_row) const {
-  const RowRange rows = TrainRows();
+  const RowRange rows = PlacesOf(train_, TrainRows());
   if (first_row <= rows.last) return;
   throw Error(
       Format("training goes on at row {}, but the rows to train on are {}: nothing would "
@@ -233,42 +238,55 @@ std::optional<RowRange> DataSets::EvalRows() const {
     return rows;
   }
   if (!selection_.eval_files.empty()) return RowRange{};
+  if (data_.split && selection_.part == RowPart::kTrain) return RowRange{};
   if (of_made_up && data_.eval_rows > 0) return RowRange{data_.rows, made_up_end};
   return std::nullopt;
 }
 
-std::unique_ptr<DataSource> DataSets::OpenText(const std::vector<std::string>& files, RowRange rows,
-                                               int64_t batch_size, int64_t first_row, int64_t epoch,
-                                               bool shuffled,
-                                               const std::shared_ptr<UnknownItems>& unknown) const {
+// A subset's rows are numbered anew.
+RowRange DataSets::PlacesOf(const Rows& rows, const RowRange& range) {
+  return rows.is_subset ? RowRange{} : range;
+}
+
+std::unique_ptr<ClickRowStream> DataSets::OpenClicks(const Rows& rows, RowRange range) const {
+  auto stream =
+      std::make_unique<CriteoStream>(CriteoFiles{rows.files, selection_.skip_bad_lines}, range);
+  if (rows.filter == nullptr) return stream;
+  return std::make_unique<SplitStream>(std::move(stream), *rows.filter, features_, data_.missing);
+}
+
+std::unique_ptr<DataSource> DataSets::OpenText(const Rows& rows, RowRange range, int64_t batch_size,
+                                               int64_t first_row, int64_t epoch,
+                                               bool shuffled) const {
+  const bool whole = first_row <= range.first;
   if (rules_ != nullptr)
-    return Ahead(std::make_unique<TextRowSource>(
-        rules_, OwnFiles(files, unknown),
-        TextRowSourceOptions{.batch_size = batch_size,
-                             .range = rows,
-                             .shuffle = shuffled ? data_.shuffle : std::nullopt,
-                             .epoch = epoch,
-                             .first_place = first_row}));
-  const auto open = [&](RowRange range) -> std::unique_ptr<ClickRowStream> {
-    return std::make_unique<CriteoStream>(CriteoFiles{files, selection_.skip_bad_lines}, range);
-  };
+    return Ahead(
+        Counted(rows, whole,
+                std::make_unique<TextRowSource>(
+                    rules_, OwnFiles(rows),
+                    TextRowSourceOptions{.batch_size = batch_size,
+                                         .range = range,
+                                         .shuffle = shuffled ? data_.shuffle : std::nullopt,
+                                         .epoch = epoch,
+                                         .first_place = first_row})));
+  const auto open = [&](RowRange of) { return OpenClicks(rows, of); };
   std::unique_ptr<ClickRowStream> stream;
   if (shuffled && data_.shuffle)
-    stream = std::make_unique<ShuffledStream>(open, rows, *data_.shuffle, epoch, first_row);
+    stream = std::make_unique<ShuffledStream>(open, range, *data_.shuffle, epoch, first_row);
   else
-    stream = open({std::max(rows.first, first_row), rows.last});
-  return Ahead(std::make_unique<BatchSource>(std::move(stream),
-                                             BatchBuilder(features_, data_.missing), batch_size));
+    stream = open({std::max(range.first, first_row), range.last});
+  return Ahead(Counted(rows, whole,
+                       std::make_unique<BatchSource>(
+                           std::move(stream), BatchBuilder(features_, data_.missing), batch_size)));
 }
 
 std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch, int rank,
                                                 int ranks) const {
   CheckPlace(first_row);
   if (train_.table == nullptr)
-    return OpenText(train_.files, TrainRows(), batch_size_, first_row, epoch, true,
-                    selection_.unknown_items);
+    return OpenText(train_, TrainRows(), batch_size_, first_row, epoch, true);
   RowTableSourceOptions options{.batch_size = batch_size_,
-                                .range = TrainRows(),
+                                .range = PlacesOf(train_, TrainRows()),
                                 .shuffle = data_.shuffle,
                                 .epoch = epoch,
                                 .first_place = first_row};
@@ -280,24 +298,24 @@ std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch
 std::unique_ptr<DataSource> DataSets::OpenEval() const {
   const auto rows = EvalRows();
   if (!rows) return nullptr;
-  if (eval_.table == nullptr)
-    return OpenText(eval_.files, *rows, kEvaluationBatch, 0, 0, false,
-                    selection_.unknown_eval_items);
+  if (eval_.table == nullptr) return OpenText(eval_, *rows, kEvaluationBatch, 0, 0, false);
   return Ahead(std::make_unique<RowTableSource>(
-      eval_.table, RowTableSourceOptions{.batch_size = kEvaluationBatch, .range = *rows}));
+      eval_.table,
+      RowTableSourceOptions{.batch_size = kEvaluationBatch, .range = PlacesOf(eval_, *rows)}));
 }
 
 std::optional<RowRange> DataSets::EpochRows() const {
-  RowRange rows = TrainRows();
+  if (train_.filter != nullptr) return {};
+  RowRange rows = PlacesOf(train_, TrainRows());
   if (train_.table != nullptr) rows.last = std::min(rows.last, train_.table->rows());
   return rows.last == RowRange::kEnd ? std::nullopt : std::optional(rows);
 }
 
 std::unique_ptr<DataSource> DataSets::OpenInOrder(int64_t batch_size) const {
-  if (train_.table == nullptr)
-    return OpenText(train_.files, TrainRows(), batch_size, 0, 0, false, selection_.unknown_items);
+  if (train_.table == nullptr) return OpenText(train_, TrainRows(), batch_size, 0, 0, false);
   return Ahead(std::make_unique<RowTableSource>(
-      train_.table, RowTableSourceOptions{.batch_size = batch_size, .range = TrainRows()}));
+      train_.table,
+      RowTableSourceOptions{.batch_size = batch_size, .range = PlacesOf(train_, TrainRows())}));
 }
 
 const DataIdentity& DataSets::train_identity() const {

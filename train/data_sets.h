@@ -14,6 +14,8 @@
 #include "data/row_table.h"
 #include "data/rows/text_row_reader.h"
 #include "data/rows/unknown_items.h"
+#include "data/split/row_split.h"
+#include "data/split/split_counts.h"
 #include "metrics/click_metrics.h"
 #include "train/config/train_config.h"
 
@@ -37,6 +39,9 @@ struct DataSelection {
   // Count items without an id of their own in a user's own text: in the rows to train on, or to
   // read in order, and in those for evaluation. Null: nobody asks.
   std::shared_ptr<UnknownItems> unknown_items = nullptr, unknown_eval_items = nullptr;
+  // Where the configuration has a split: the rows that OpenTrain and OpenInOrder read. Only beside
+  // kTrain are there rows for evaluation. Each part is cut by its own range.
+  RowPart part = RowPart::kTrain;
 };
 
 // The part of a configuration, or of a saved model, that says how rows are read.
@@ -52,7 +57,8 @@ class DataSets {
  public:
   // Throws Error for a selection that has no rows to train on, or rows for evaluation that are not
   // told apart from these, also where they come by the same files, or by copies. Files are opened
-  // once, so that wrong names are errors now.
+  // once, so that wrong names are errors now; a split by key or time reads ids or times of all rows
+  // of a table, one by the last times also those of text.
   DataSets(const TrainConfig& config, DataSelection selection);
   // To read rows in their order alone, by OpenInOrder.
   DataSets(const RowInputs& inputs, DataSelection selection);
@@ -67,8 +73,8 @@ class DataSets {
   std::unique_ptr<DataSource> OpenEval() const;
 
   bool has_eval_rows() const { return EvalRows().has_value(); }
-  // The rows of an epoch, with their end; absent where that is only known when all are read (text,
-  // of which no range of rows was asked for).
+  // The places of an epoch, with their end; absent where that is only known when all are read
+  // (text, of which no range of rows was asked for, or which is split).
   std::optional<RowRange> EpochRows() const;
 
   // Batches of the rows that would be trained on, as they lie.
@@ -77,6 +83,12 @@ class DataSets {
   // Identities of the training and evaluation data; read when they are first asked for.
   const DataIdentity& train_identity() const;
   DataIdentity eval_identity() const;
+
+  // With the time at which a split by the last times begins; absent where rows are not split.
+  const std::optional<SplitOptions>& split() const { return data_.split; }
+  // The counts of each part as far as they are known: of tables from the start, else once it was
+  // read.
+  const SplitCounts& split_counts() const { return *split_counts_; }
 
   // The selection's, or null.
   const std::shared_ptr<UnknownItems>& unknown_items() const { return selection_.unknown_items; }
@@ -95,12 +107,18 @@ class DataSets {
   struct Rows {
     std::vector<std::string> files;
     std::shared_ptr<const RowTable> table;
+    std::shared_ptr<UnknownItems> unknown = nullptr;
+    std::shared_ptr<const RowFilter> filter = nullptr;  // of text that is split
+    bool is_subset = false;  // the table has the rows of a range and part alone
   };
   bool made_up() const { return selection_.files.empty(); }
   Rows RowsOf(const std::vector<std::string>& files) const;
   Rows OwnRowsOf(const std::vector<std::string>& files) const;
-  std::shared_ptr<const RowTable> MapDays(const std::vector<std::string>& files) const;
-  std::shared_ptr<const RowTable> MapParsed(const std::vector<std::string>& folders) const;
+  std::shared_ptr<const RowTable> MapDays(const std::vector<std::string>& files,
+                                          const DataSchema& schema,
+                                          const std::vector<CategoricalFeature>& features) const;
+  std::shared_ptr<const RowTable> MapStored(const std::vector<std::string>& files,
+                                            const std::vector<CategoricalFeature>& features) const;
   void ReadFirstRows(const std::vector<std::string>& files) const;
   void CheckReadOnce(int64_t epochs) const;
   std::shared_ptr<const RowTable> MadeUp();
@@ -109,12 +127,21 @@ class DataSets {
   void CheckPlace(int64_t first_row) const;
   RowRange TrainRows() const;
   std::optional<RowRange> EvalRows() const;
-  RowFiles OwnFiles(const std::vector<std::string>& files,
-                    const std::shared_ptr<UnknownItems>& unknown) const;
-  std::unique_ptr<DataSource> OpenText(const std::vector<std::string>& files, RowRange rows,
-                                       int64_t batch_size, int64_t first_row, int64_t epoch,
-                                       bool shuffled,
-                                       const std::shared_ptr<UnknownItems>& unknown) const;
+  RowFiles OwnFiles(const Rows& rows) const;
+  static RowRange PlacesOf(const Rows& rows, const RowRange& range);
+  std::unique_ptr<DataSource> OpenText(const Rows& rows, RowRange range, int64_t batch_size,
+                                       int64_t first_row, int64_t epoch, bool shuffled) const;
+  std::unique_ptr<ClickRowStream> OpenClicks(const Rows& rows, RowRange range) const;
+
+  // ---- data_sets_split.cc
+  void CheckSplitOnce(const std::string& path) const;
+  void SplitRows();
+  void SplitTables();
+  std::shared_ptr<const RowTable> TableOfKeys() const;
+  int64_t FindLastTime() const;
+  int64_t IdRows() const;
+  std::unique_ptr<DataSource> Counted(const Rows& rows, bool whole,
+                                      std::unique_ptr<DataSource> source) const;
 
   DataConfig data_;
   DataSelection selection_;
@@ -123,6 +150,7 @@ class DataSets {
   std::shared_ptr<const ClickModel> planted_;  // null for other data
   std::shared_ptr<const RowRules> rules_;      // of a user's own text; null for other data
   Rows train_, eval_;
+  std::shared_ptr<SplitCounts> split_counts_ = std::make_shared<SplitCounts>();
   mutable std::once_flag identified_;
   mutable DataIdentity train_identity_;
 };

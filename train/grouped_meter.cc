@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "data/first_ids.h"
 #include "metrics/state/sessions.h"
 #include "runtime/base/check.h"
 #include "runtime/tensor.h"
@@ -15,9 +16,6 @@
 
 namespace tessera {
 namespace {
-
-// The group of rows without an id, which no id is.
-constexpr int64_t kNoId = std::numeric_limits<int64_t>::min();
 
 // Hands batches on, and each to `see` before.
 class SeenSource final : public DataSource {
@@ -69,13 +67,7 @@ std::vector<int64_t> GroupedMeter::GroupsOf(const Batch& batch) {
     throw Error(
         Format("the model reads no feature '{}' to group rows by; there are {}", feature_, there));
   }
-  const JaggedTensor bags = batch.features.At(ctx_, feature_);
-  const auto ids = bags.values().value().To(ctx_, DType::kI64).ToVector<int64_t>();
-  const auto begins = bags.offsets(ctx_).To(ctx_, DType::kI64).ToVector<int64_t>();
-  std::vector<int64_t> groups;
-  for (size_t row = 0; row + 1 < begins.size(); ++row)
-    groups.push_back(begins[row] < begins[row + 1] ? ids[static_cast<size_t>(begins[row])] : kNoId);
-  return groups;
+  return FirstIds(ctx_, batch, feature_);
 }
 
 void GroupedMeter::Add(std::span<const TaskExamples> tasks) {

@@ -39,7 +39,9 @@ Verdict OfDocument(const std::string& key) {
 class Changes {
  public:
   Changes(const ResumedRun& saved, bool other_data)
-      : saved_(saved), data_counts_(saved.progress.row > 0 && !other_data) {}
+      : saved_(saved),
+        data_counts_(saved.progress.row > 0 && !other_data),
+        split_counts_(saved.progress.step > 0 && !other_data) {}
 
   void Compare(const TrainConfig& before, const TrainConfig& given) {
     for (const auto& [was, is] : Differences(KeysOf(before), KeysOf(given)))
@@ -81,6 +83,12 @@ class Changes {
                  saved_.path, was, Value(was.value), Value(is.value)));
     if (verdict == Verdict::kData && data_counts_)
       RefuseData(ToString(was), Value(was.value), Value(is.value));
+    if (key.starts_with("data.split") && split_counts_)
+      throw Error(Format(
+          "{}: {} was {} when it was saved, and is {} now: rows that it was trained on would "
+          "be for evaluation, or the other way round: go on with the saved split, or take "
+          "the new one by --other-data",
+          saved_.path, was.key, Value(was.value), Value(is.value)));
     const std::string change =
         Format("{} was {}, is {}", was.key, Value(was.value), Value(is.value));
     if (was.table.empty())
@@ -114,7 +122,7 @@ class Changes {
   }
 
   const ResumedRun& saved_;
-  const bool data_counts_;
+  const bool data_counts_, split_counts_;
   std::vector<std::string> said_;
   std::map<std::string, std::vector<std::string>> of_tables_;  // by what changed
 };

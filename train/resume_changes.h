@@ -4,8 +4,9 @@
 // be meant is refused, the rest is said.
 //
 // Refused: other tables, or a table of other features, pooling, rows (but of a growing one), dim,
-// types, optimizer or kind of managed collision; another model or dense optimizer; and within an
-// epoch, of which the checkpoint counts rows, other data or another order of them. Said: any other
+// types, optimizer or kind of managed collision; another model or dense optimizer; another split of
+// rows for evaluation; and within an epoch, of which the checkpoint counts rows, other data or
+// another order of them. Said: any other
 // key but those that say where tables lie, how they began, how long to train and which metrics to
 // write; and other data between epochs.
 #include <string>
@@ -24,7 +25,7 @@ struct ResumedRun {
 };
 
 // "optimizer.dense.lr was 0.1, is 0.2": a sentence a change that is taken. Throws Error naming the
-// checkpoint, the key and both values for one that is not. `other_data`: those within an epoch are.
+// checkpoint, the key and both values for one that is not. `other_data`: those of data are.
 std::vector<std::string> ResumeChanges(const ResumedRun& saved, const TrainConfig& given,
                                        const DataIdentity& data, bool other_data);
 

@@ -45,17 +45,20 @@ constexpr char kFooter[] =
     "  tessera evaluate model.safetensors --data clicks.tsv --rows 56000:64000\n"
     "  tessera evaluate model.safetensors --data day_23.gz --by cat_3 --json day_23.json\n"
     "  tessera evaluate served --data clicks.tsv --rows 56000:64000\n"
+    "  tessera evaluate model.safetensors --data clicks.tsv --part eval\n"
     "  tessera evaluate model.safetensors          (of synthetic rows: those for evaluation)\n"
     "\n"
     "The rows that a training on a CPU without ranks evaluates give its metrics, bit for bit; on a "
     "GPU or over ranks, dense products may differ in their last bits. A model directory has the "
     "rows that tessera quantize made, and no values of tasks by in_batch_softmax.\n"
+    "--part eval of the data of a training with data.split gives the metrics of that training's "
+    "own evaluations.\n"
     "--by: ids are those that the model reads, for instance modulo the rows of a table. The AUC of "
     "groups is the mean of their AUCs, each weighed by its rows, without groups that have one "
     "label alone.\n";
 
 struct Flags {
-  std::string model, config, json, by, memory_limit;
+  std::string model, config, json, by, memory_limit, part = ToString(RowPart::kAll);
   std::vector<std::string> set;
   int64_t groups = 10;
   ScoredRows rows = {.batch_size = kEvaluationBatch, .threads = 0};
@@ -65,6 +68,7 @@ struct Outcome {
   EvaluationValues values;
   std::vector<GroupValues> groups;
   std::optional<MetricValues> optimum;  // of planted rows
+  bool has_split = false;               // the model's training split its rows
   int64_t rows = 0, skipped_rows = 0, not_finite = 0;
   BadLineCounts skipped_by_reason;
   double seconds = 0;
@@ -113,7 +117,13 @@ void Count(std::span<const TaskExamples> tasks, Outcome& outcome) {
         task.predictions, [](float prediction) { return !std::isfinite(prediction); });
 }
 
+void CheckPart(const Flags& flags, const RowInputs& inputs) {
+  if (flags.rows.part != RowPart::kAll && !inputs.data.split)
+    throw Error(Format("--part {}: {} was trained without a data.split", flags.part, flags.model));
+}
+
 Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
+  CheckPart(flags, model.inputs());
   const std::optional<MadeUpRows> made_up = MadeUpRowsOf(flags, model.inputs());
   Outcome outcome;
   std::optional<GroupedMeter> groups;
@@ -132,6 +142,7 @@ Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
   outcome.skipped_by_reason = rows.skipped_by_reason();
   if (groups) outcome.groups = groups->Groups();
   outcome.optimum = OptimumOf(made_up);
+  outcome.has_split = model.inputs().data.split.has_value();
   return outcome;
 }
 
@@ -182,6 +193,10 @@ void Say(const Flags& flags, const Outcome& outcome) {
                 GroupedAucText(flags, outcome).c_str());
   if (outcome.skipped_rows > 0)
     std::printf("%s\n", LeftOut(outcome.skipped_rows, outcome.skipped_by_reason).c_str());
+  if (outcome.has_split && flags.rows.part == RowPart::kAll)
+    std::printf(
+        "these are all rows: --part eval leaves out those that the training's data.split trains "
+        "on\n");
   std::fputs(UnknownItemsText(flags.rows.unknown_items.get(), "the rows").c_str(), stdout);
   std::printf("%.2f s, %s rows/s\n", outcome.seconds,
               WithCommas(static_cast<double>(outcome.rows) / outcome.seconds).c_str());
@@ -206,6 +221,7 @@ std::string AsJson(const Flags& flags, const Outcome& outcome) {
   Json json;
   AddEvaluation(json, outcome.values);
   json.update({{"examples", outcome.rows},
+               {"part", ToString(flags.rows.part)},
                {"skipped_rows", outcome.skipped_rows},
                {"not_finite", outcome.not_finite},
                {"seconds", outcome.seconds}});
@@ -222,6 +238,7 @@ int Evaluate(Flags& flags) {
   Outputs outputs(/*overwrite=*/false, std::move(reads));
   outputs.AddReport(flags.json, kEvaluation);
   flags.rows.unknown_items = std::make_shared<UnknownItems>();
+  flags.rows.part = ParseRowPart(flags.part);
   if (flags.rows.threads == 0) flags.rows.threads = DefaultThreads();
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   RowScorer model(flags.model, ConfigForModel(flags.model, flags.config, flags.set),
@@ -254,6 +271,11 @@ void AddEvaluateCommand(Command app) {
       .Value("FILE");
   command.Add("--rows", f->rows.range, "Evaluate only on these rows; default: all")
       .Value("FIRST:LAST");
+  command
+      .Add("--part", f->part,
+           "Evaluate only on the rows that the data.split of the training keeps for evaluation "
+           "(eval) or trains on (train); default: all")
+      .Value("train|eval|all");
   command
       .Add("--by", f->by,
            "Also measure each group of rows whose first id of this feature is the same, and the "

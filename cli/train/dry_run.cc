@@ -32,7 +32,8 @@ std::string RowsText(const TrainConfig& config, const DataSets& data) {
     text = Format("{} an epoch, {} steps of {}", Count(count), Count((count + step - 1) / step),
                   Count(step));
   } else {
-    text = Format("all lines of the text, in steps of {}", Count(step));
+    text = Format("all lines of the text{}, in steps of {}",
+                  data.split() ? " that the split leaves" : "", Count(step));
   }
   return text + (data.has_eval_rows() ? "; others for evaluation" : "; none for evaluation");
 }
@@ -68,6 +69,7 @@ void PrintDryRun(const TrainFlags& flags, const TrainConfig& config, const DataS
         std::pair{"disk", CheckpointRoomText(flags, config)},
         std::pair{"writes", WritesText(flags)}})
     std::printf("%-8s %s\n", what, text.c_str());
+  SaySplit(data);
   std::printf("Everything is as a start needs it. Nothing was trained or written (--dry-run).\n");
 }
 

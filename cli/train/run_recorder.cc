@@ -8,6 +8,7 @@
 #include "cli/runs/run_folder.h"
 #include "cli/show/evaluation_report.h"
 #include "cli/show/memory_text.h"
+#include "cli/show/split_text.h"
 #include "cli/train/evaluation_flags.h"
 #include "cli/train/train_report.h"
 #include "data/files/data_identity.h"
@@ -91,6 +92,7 @@ Json IdentityJson(const DataIdentity& identity) {
 Json DataJson(const DataSets& data) {
   Json json = {{"train", IdentityJson(data.train_identity())}};
   if (data.has_eval_rows()) json["eval"] = IdentityJson(data.eval_identity());
+  AddSplit(data.split(), data.split_counts(), json);
   return json;
 }
 
@@ -182,7 +184,7 @@ void BeginRunFolder(const TrainFlags& flags) {
 void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& config) {
   if (flags.run.empty()) return;
   const bool made_up = flags.data.empty() && config.data.eval_rows > 0;
-  if (!flags.eval.empty() || !flags.eval_rows.empty() || made_up) {
+  if (!flags.eval.empty() || !flags.eval_rows.empty() || made_up || config.data.split) {
     flags.evaluation.best = PathIn(flags.run, CheckpointName("best", with_ranks));
     ApplyEvaluationFlags(flags.evaluation, config);
     const bool inside = config.evaluation->every_steps > 0 || config.evaluation->every > 0;

@@ -279,6 +279,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   Trainer trainer = ranks ? Trainer(ctx, config, *ranks) : Trainer(ctx, config);
   if (is_leader) Note(ModelLine(trainer, ctx));
   if (is_leader) SayLabelsLeft(config);
+  if (is_leader) SaySplit(data);
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
   if (is_leader) SayChanges(changes);
   if (is_leader && resumed.progress) SayMissingBest(flags, *resumed.progress);

@@ -243,7 +243,8 @@ void AddTrainFlags(Command app, TrainFlags& f) {
           "Evaluate on the rows of these files after each epoch; none of them is trained on")
       .Value("PATH");
   app.Add("--eval-rows", f.eval_rows,
-          "Evaluate only on these rows: of --eval if it is given, else of --data")
+          "Evaluate only on these rows: of --eval if it is given, else of --data. With data.split "
+          "these, and --train-rows, choose among the rows that it keeps for each")
       .Value("FIRST:LAST");
   app.Add("--epochs", f.epochs,
           "Number of passes over the data, including those that a resumed checkpoint has done")
@@ -284,7 +285,8 @@ void AddTrainFlags(Command app, TrainFlags& f) {
       .Value("PATH");
   app.Add("--other-data", f.other_data,
           "With --resume inside an epoch: continue at the row where the checkpoint stopped, "
-          "although the data differ from those it was trained on");
+          "although the data differ from those it was trained on. With --resume: take another "
+          "data.split, although rows that it keeps for evaluation were trained on");
   AddSkipBadLinesFlag(app, f.skip_bad_lines);
   app.Add("--device", f.device,
           "Device to train on: cpu, cuda, or cuda:N for GPU number N. With several ranks, cuda is "

@@ -8,6 +8,7 @@
 
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "cli/show/split_text.h"
 #include "cli/show/unknown_items_text.h"
 #include "cli/train/progress.h"
 #include "cli/train/train_report.h"
@@ -132,20 +133,24 @@ void SayInterrupted(const TrainFlags& flags, int signal) {
                 flags.overwrite ? " in place of --overwrite" : ""));
 }
 
+void SaySplit(const DataSets& data) {
+  std::fputs(SplitText(data.split(), data.split_counts()).c_str(), stdout);
+}
+
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
                 const TrainingRunReport& report, const LossCurve& curve) {
   const std::optional<MetricValues> optimum = data.Optimum();
   const std::string picture = curve.Draw(optimum ? std::optional(optimum->log_loss) : std::nullopt);
   if (!picture.empty()) PrintReport("\nloss while training\n" + picture + "\n");
   std::fputs(FinalTable(report, optimum).c_str(), stdout);
-  const UnknownItems* const trained = data.unknown_items().get();
-  const UnknownItems* const evaluated = data.unknown_eval_items().get();
-  std::fputs(UnknownItemsText(trained, "the rows trained on").c_str(), stdout);
-  std::fputs(UnknownItemsText(evaluated, "the rows for evaluation").c_str(), stdout);
+  if (!data.EpochRows()) SaySplit(data);  // text, whose rows are counted now
+  for (const auto& [unknown, where] :
+       {std::pair{data.unknown_items(), "the rows trained on"},
+        std::pair{data.unknown_eval_items(), "the rows for evaluation"}})
+    std::fputs(UnknownItemsText(unknown.get(), where).c_str(), stdout);
   if (report.evaluations) SayEvaluations(flags, config, *report.evaluations);
   if (!flags.checkpoint.empty()) Note("saved " + flags.checkpoint, {{"path", flags.checkpoint}});
-  if (!flags.json.empty())
-    ReplaceTextFile(flags.json, ReportJson(report, optimum, trained, evaluated));
+  if (!flags.json.empty()) ReplaceTextFile(flags.json, ReportJson(report, optimum, data));
 }
 
 }  // namespace tessera::cli

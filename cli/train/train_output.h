@@ -29,6 +29,9 @@ TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, co
 
 void SayInterrupted(const TrainFlags& flags, int signal);
 
+// How rows are split, and what is known of the parts; nothing where they are not.
+void SaySplit(const DataSets& data);
+
 // Prints the curve, the table and what was saved; writes --json.
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
                 const TrainingRunReport& report, const LossCurve& curve);

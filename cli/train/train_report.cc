@@ -8,6 +8,7 @@
 #include "cli/show/evaluation_report.h"
 #include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
+#include "cli/show/split_text.h"
 #include "cli/show/unknown_items_text.h"
 #include "runtime/base/check.h"
 
@@ -172,7 +173,7 @@ std::string FinalTable(const TrainingRunReport& report,
 }
 
 std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,
-                       const UnknownItems* trained, const UnknownItems* evaluated) {
+                       const DataSets& data) {
   Json json;
   AddEvaluation(json, report.evaluation);
   json["seconds"] = report.seconds;
@@ -195,8 +196,9 @@ std::string ReportJson(const TrainingRunReport& report, const std::optional<Metr
   AddRawIds(json, report.raw_ids);
   if (report.disk) AddDisk(json, *report.disk);
   AddMemory(report.memory, json);
-  AddUnknownItems(trained, "unknown_items", json);
-  AddUnknownItems(evaluated, "unknown_eval_items", json);
+  AddSplit(data.split(), data.split_counts(), json);
+  AddUnknownItems(data.unknown_items().get(), "unknown_items", json);
+  AddUnknownItems(data.unknown_eval_items().get(), "unknown_eval_items", json);
   return json.dump(2) + "\n";
 }
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "data/rows/unknown_items.h"
 #include "train/config/evaluation_config.h"
+#include "train/data_sets.h"
 #include "train/run/training_report.h"
 
 namespace tessera::cli {
@@ -42,9 +42,10 @@ std::string FinalTable(const TrainingRunReport& report, const std::optional<Metr
 // "best", "seconds"}, …], "best": {"metric", "value", "epoch", "step", "epoch_fraction"} or null,
 // and "stopped_early": "target", "patience" or null. Where items of the rows that were read have no
 // id of their own, "unknown_items" and "unknown_eval_items": {feature: {"items", "unknown"}, …},
-// as often as they were read. What is not defined is null.
+// as often as they were read. With data.split "split" (cli/show/split_text.h). What is not defined
+// is null.
 std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,
-                       const UnknownItems* trained, const UnknownItems* evaluated);
+                       const DataSets& data);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_TRAIN_REPORT_H_

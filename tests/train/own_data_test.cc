@@ -244,7 +244,7 @@ TEST(OwnData, TheSchemaIsHeldAgainstTablesAndModel) {
             "own.json: data.labels: the model's loss needs a label, got none");
   EXPECT_EQ(ErrorIn(With(kCriteoSchema, "\"labels\": [\"label\"]", "\"lable\": []")),
             "own.json: data.lable: unknown key (did you mean 'labels'?); known here: format, "
-            "shuffle, columns, delimiter, null, dense, features, labels, weight, time");
+            "shuffle, split, columns, delimiter, null, dense, features, labels, weight, time");
 }
 
 TEST(OwnData, FirstRowsAreReadBeforeAnythingStarts) {

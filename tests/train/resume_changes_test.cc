@@ -53,6 +53,29 @@ TEST_F(ResumeChangesTest, RefusesAnotherModel) {
             std::string::npos);
 }
 
+// Rows that were trained on would be evaluated.
+TEST_F(ResumeChangesTest, RefusesAnotherSplitOnceItHasTrained) {
+  config_.data = DataConfig();
+  config_.data.split = SplitOptions{.seed = 1};
+  TrainConfig given = config_;
+  given.data.split->seed = 2;
+  EXPECT_EQ(Changes(given), std::vector<std::string>{"data.split.seed was 1, is 2"});
+  progress_.epoch = 1;
+  progress_.step = 16;
+  EXPECT_EQ(Refusal(given),
+            "old: data.split.seed was 1 when it was saved, and is 2 now: rows that it was trained "
+            "on would be for evaluation, or the other way round: go on with the saved split, or "
+            "take the new one by --other-data");
+  EXPECT_EQ(Changes(given, /*other_data=*/true),
+            std::vector<std::string>{"data.split.seed was 1, is 2"});
+  given.data.split.reset();
+  EXPECT_NE(Refusal(given).find("is none now"), std::string::npos);
+  EXPECT_TRUE(Changes(config_).empty());
+  progress_.row = 64;
+  given.data.split = SplitOptions{.seed = 2};
+  EXPECT_NE(Refusal(given).find("stands inside an epoch"), std::string::npos);
+}
+
 // A schema's lists are long; what changed in them is said by itself.
 TEST_F(ResumeChangesTest, SaysOfListsOnlyWhatDiffers) {
   const auto config = [](const std::string& features, const std::string& labels) {

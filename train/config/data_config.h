@@ -10,6 +10,7 @@
 #include "data/batch_builder.h"
 #include "data/row_order.h"
 #include "data/schema/data_schema.h"
+#include "data/split/row_split.h"
 #include "data/synthetic/click_model.h"
 
 namespace tessera {
@@ -29,6 +30,9 @@ struct DataConfig {
   DataFormat format = DataFormat::kCriteo;
   MissingIds missing = MissingIds::kRow0;  // of text and planted data
   std::optional<ShuffleOptions> shuffle;   // of what is trained on; absent: rows as they lie
+  // Which rows of files are for evaluation; absent: those that are told apart by their place, or
+  // that lie in other files.
+  std::optional<SplitOptions> split;
   // Planted and random data alone: rows [0, rows) are for training, the next eval_rows for
   // evaluation.
   int64_t rows = 0, eval_rows = 0;

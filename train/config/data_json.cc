@@ -7,6 +7,7 @@
 #include "data/schema/data_schema_json.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/json/json_kinds.h"
+#include "train/config/split_json.h"
 
 namespace tessera {
 namespace {
@@ -104,6 +105,20 @@ constexpr std::pair<DataFormat, RowFormat> kSchemaFormats[] = {
     {DataFormat::kTsv, RowFormat::kTsv},
     {DataFormat::kNpz, RowFormat::kNpz}};
 
+bool IsMadeUp(DataFormat format) {
+  return format == DataFormat::kPlanted || format == DataFormat::kRandom;
+}
+
+void ReadSplit(JsonObject& object, DataConfig& data) {
+  if (IsMadeUp(data.format)) {
+    if (object.Has("split"))
+      object.Refuse("split", "made-up rows have others for evaluation, of eval_rows");
+    return;
+  }
+  object.Part("split", JsonNeed::kOptional,
+              [&](const auto&... split) { data.split = SplitFromJson(split...); });
+}
+
 void ReadSchema(JsonObject& object, DataConfig& data) {
   for (const auto& [format, rows] : kSchemaFormats)
     if (format == data.format)
@@ -127,8 +142,8 @@ DataConfig ReadData(const Json& value, const std::string& where, JsonProblems* p
     });
   object.Part("shuffle", JsonNeed::kOptional,
               [&](const auto&... shuffle) { data.shuffle = ShuffleFromJson(shuffle...); });
-  if (data.format == DataFormat::kPlanted || data.format == DataFormat::kRandom)
-    ReadMadeUpRows(object, data);
+  object.Try([&] { ReadSplit(object, data); });
+  if (IsMadeUp(data.format)) ReadMadeUpRows(object, data);
   if (data.format == DataFormat::kPlanted) ReadPlanted(object, data.planted);
   if (data.format == DataFormat::kRandom) ReadRandom(object, data.random);
   if (data.format == DataFormat::kMovieLens)
@@ -167,8 +182,8 @@ Json DataToJson(const DataConfig& data) {
     json["shuffle"] = {{"seed", data.shuffle->seed},
                        {"window_rows", data.shuffle->window_rows},
                        {"block_rows", data.shuffle->block_rows}};
-  if (data.format == DataFormat::kPlanted || data.format == DataFormat::kRandom)
-    json.update({{"rows", data.rows}, {"eval_rows", data.eval_rows}});
+  if (data.split) json["split"] = SplitToJson(*data.split);
+  if (IsMadeUp(data.format)) json.update({{"rows", data.rows}, {"eval_rows", data.eval_rows}});
   if (data.format == DataFormat::kPlanted) json.update(PlantedToJson(data.planted));
   if (data.format == DataFormat::kRandom) json.update(RandomToJson(data.random));
   if (data.format == DataFormat::kMovieLens) json["like_from"] = ShortestDouble(data.like_from);

@@ -251,6 +251,22 @@ constexpr KeyMeaning kMeanings[] = {
     {"data.shuffle.seed", "Seed of the order."},
     {"data.shuffle.window_rows", "Rows that are mixed in memory."},
     {"data.shuffle.block_rows", "Rows that stay together in the file."},
+    {"data.split",
+     "Keeps rows of --data for evaluation, told by what they are and not by their place. Not "
+     "beside "
+     "--eval."},
+    {"data.split.by",
+     "random: each row by chance. key: rows of one id of a feature, such as one user, lie on one "
+     "side, which the id decides by chance. time: the later rows."},
+    {"data.split.fraction",
+     "The part for evaluation: of the rows, with key of the ids, with time of the last rows."},
+    {"data.split.seed", "Seed of chance."},
+    {"data.split.feature",
+     "The feature that a table reads, whose first id decides, as the model reads it: taken modulo "
+     "the table's rows, unless it is raw. Rows without an id lie on one side."},
+    {"data.split.at",
+     "Rows of this time and later are for evaluation. Without it: the time at which the last "
+     "fraction of the rows begins, for which all times are read once more."},
     {"data.rows", "Rows to train on."},
     {"data.eval_rows", "Rows for evaluation, which follow those to train on."},
     {"data.seed", "Seed of the rows."},

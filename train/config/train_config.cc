@@ -14,6 +14,7 @@
 #include "train/config/rule_json.h"
 #include "train/config/schedule_json.h"
 #include "train/config/schema_checks.h"
+#include "train/config/split_json.h"
 #include "train/config/tables_json.h"
 
 namespace tessera {
@@ -115,6 +116,7 @@ void CheckData(const TrainConfig& config) {
     internal::CheckFeature(config.data, feature.name);
   internal::CheckDenseIn(config.data, config.model.dense_in);
   internal::CheckSchema(config);
+  internal::CheckSplit(config.data, Features(config));
   if (config.data.format == DataFormat::kRandom && !config.managed_collision.empty())
     throw Error(
         "managed_collision: random data has no raw ids: expected the format \"criteo\", "

@@ -96,9 +96,10 @@ EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
   if (!epoch_rows)
     throw Error(
         Format("evaluation.every: {} is a fraction of an epoch, but how many rows that has is not "
-               "known before they are read: say where they end (--train-rows FIRST:LAST), or give "
-               "steps (--eval-every N)",
-               config_.every));
+               "known before they are read{}steps (--eval-every N)",
+               config_.every,
+               config.data.split ? ", as data.split chooses them: preprocess the text, or give "
+                                 : ": say where they end (--train-rows FIRST:LAST), or give "));
   first_row_ = epoch_rows->first;
   interval_rows_ = RowsOfInterval(config, epoch_rows->last - epoch_rows->first);
 }

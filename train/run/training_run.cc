@@ -337,8 +337,8 @@ void CheckEvaluations(const TrainConfig& config, const DataSets& data,
       inside || evaluation.target || evaluation.patience > 0 || !options.best.empty();
   if (needed && !data.has_eval_rows())
     throw Error(
-        "evaluation: there are no rows for it: give --eval FILE or --eval-rows FIRST:LAST, or do "
-        "without (--eval-every 0, --stop-at none, --patience 0, no --best)");
+        "evaluation: there are no rows for it: give --eval FILE, --eval-rows FIRST:LAST or a "
+        "data.split, or do without (--eval-every 0, --stop-at none, --patience 0, no --best)");
   EvaluationSchedule(config, data.EpochRows());
   if (inside && !options.best.empty() && options.pipeline == PipelineKind::kSemiSync)
     throw Error(

@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
             R"(data.format: expected "criteo" or "planted" or "random" or "movielens" or "jsonl" )"
             R"(or "csv" or "tsv" or "npz", got "parquet")"},
         Bad{R"("format": "criteo")", R"("format": "criteo", "rows": 5)",
-            "data.rows: unknown key; known here: format, missing, shuffle"},
+            "data.rows: unknown key; known here: format, missing, shuffle, split"},
         Bad{R"("format": "criteo")", R"("shuffle": {"window_rows": 0})",
             "data.shuffle.window_rows: expected an integer above 0, got 0"},
         Bad{R"("format": "criteo", "missing": "empty_bag")", R"("format": "movielens")",

@@ -1,0 +1,134 @@
+#!/bin/bash
+# data.split through the commands: what is said, evaluations of the same rows, going on, ranks,
+# sweeps, and what is refused.
+source "$(dirname "$0")/../cli_test_lib.sh"
+
+python3 - <<'EOF'
+import gzip, random
+dice = random.Random(3)
+rows = [(dice.randrange(200), dice.randrange(80), (n * 7919) % 3000) for n in range(3000)]
+lines = ['{"user": %d, "item": %d, "when": %d, "y": %d}\n' % (u, i, t, (u * 3 + i * 5) % 7 > 3)
+         for u, i, t in rows]
+open("a.jsonl", "w").writelines(lines[:1000])
+gzip.open("b.jsonl.gz", "wt").writelines(lines[1000:])
+open("u.data", "w").writelines("%d\t%d\t%d\t%d\n" % (u, i, 1 + (u + i) % 5, t) for u, i, t in rows)
+EOF
+cat >own.json <<'EOF'
+{"data": {"format": "jsonl", "time": "when", "labels": ["y"],
+          "split": {"by": "key", "feature": "user", "fraction": 0.2, "seed": 4},
+          "shuffle": {"window_rows": 500, "block_rows": 10}},
+ "tables": [{"name": "users", "rows": 200, "dim": 4, "features": ["user"]},
+            {"name": "items", "rows": 80, "dim": 4, "features": ["item"]}],
+ "model": {"type": "dlrm", "dense_in": 0, "over_arch": [8, 1]},
+ "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.1},
+               "dense": {"name": "adam", "lr": 0.01}},
+ "train": {"batch_size": 64, "epochs": 2}}
+EOF
+text=(--data a.jsonl b.jsonl.gz)
+train=(train --config own.json --threads 2)
+times=(--set 'data.split={"by": "time", "fraction": 0.25}')
+
+# same_values FILE FILE: two reports have the same metrics, of as many rows.
+same_values() {
+  python3 - "$1" "$2" <<'EOF' || fail "$2 has other metrics than $1"
+import json, sys
+first, second = (json.load(open(path)) for path in sys.argv[1:])
+keys = ("auc", "log_loss", "normalized_entropy", "calibration")
+assert all(first[key] == second[key] for key in keys), (first, second)
+EOF
+}
+
+# ---- what is said of text, before and after it was read, and of folders
+run 0 "${train[@]}" "${text[@]}" --checkpoint text.st --json text.json
+has out "split by user, 20 % of its ids for evaluation (seed 4)"
+json text.json 'd["split"]["by"] == "key" and d["split"]["feature"] == "user"'
+json text.json 'd["split"]["train_rows"] + d["split"]["eval_rows"] == 3000'
+json text.json 'd["split"]["train_ids"] + d["split"]["eval_ids"] == 200'
+json text.json 'd["split"]["eval_rows"] > 200'
+json text.json 'd["epochs"][0]["rows"] == d["split"]["train_rows"]'
+grep -q "^split .*: .* rows of .* ids to train on, .* of .* for evaluation" out || fail "$(cat out)"
+run 0 preprocess --config own.json a.jsonl b.jsonl.gz -o folder --shard-rows 700
+run 0 "${train[@]}" --data folder --run kept --dry-run
+has out "rows of"
+run 0 "${train[@]}" --data folder --run kept
+json kept/result.json "d['split'] == $(python3 -c 'import json
+print(json.load(open("text.json"))["split"])')"
+json kept/run.json 'd["starts"][0]["data"]["split"]["train_rows"] > 2000'
+[ -e kept/best.safetensors ] || fail "--run kept no best model"
+json kept/config.json 'd["data"]["split"]["seed"] == 4'
+
+# ---- evaluating the part of the same rows gives the metrics of the training, in every form
+for data in "a.jsonl b.jsonl.gz" folder; do
+  run 0 evaluate text.st --data $data --part eval --json eval.json
+  json eval.json 'd["part"] == "eval"'
+  same_values text.json eval.json
+done
+json eval.json "d['examples'] == $(python3 -c 'import json
+print(json.load(open("text.json"))["split"]["eval_rows"])')"
+run 0 evaluate text.st "${text[@]}" --part train --json train.json
+run 0 evaluate text.st "${text[@]}" --json all.json
+has out "--part eval leaves out"
+json all.json 'd["examples"] == 3000'
+json train.json 'd["log_loss"] < 0.9 * json.load(open("eval.json"))["log_loss"]'
+run 0 quantize text.st -o served
+run 0 evaluate served --data folder --part eval --json served.json
+json served.json 'd["examples"] == json.load(open("eval.json"))["examples"]'
+run 0 evaluate text.st --data folder --part eval --rows 0:1000 --json some.json
+json some.json 'd["examples"] < json.load(open("eval.json"))["examples"] / 2'
+
+# ---- by time, of text, folders and ratings; ranks
+run 0 "${train[@]}" "${times[@]}" "${text[@]}" --json time.json --checkpoint time.st
+has out "rows from 2250 on for evaluation: 2,250 rows to train on, 750 for evaluation"
+json time.json 'd["split"] == {"by": "time", "at": 2250, "train_rows": 2250, "eval_rows": 750}'
+run 0 evaluate time.st --data folder --part eval --json eval.json
+same_values time.json eval.json
+run 0 "${train[@]}" "${times[@]}" --data folder --ranks 2 --json ranks.json
+json ranks.json 'd["split"]["eval_rows"] == 750 and d["epochs"][1]["rows"] == 2250'
+run 0 "${train[@]}" "${text[@]}" --ranks 2 --json ranks.json
+json ranks.json 'd["split"] == json.load(open("text.json"))["split"]'
+run 0 evaluate text.st "${text[@]}" --config own.json "${times[@]}" --part eval --json other.json
+json other.json 'd["examples"] == 750'
+sed -e 's/"format": "jsonl".*"labels": \["y"\]/"format": "movielens"/' -e 's/"user"/"userId"/g' \
+  -e 's/"item"/"movieId"/' own.json >ratings.json
+run 0 train --config ratings.json "${times[@]}" --data u.data --json ratings_report.json
+json ratings_report.json 'd["split"]["eval_rows"] == 750'
+
+# ---- going on inside an epoch and after one gives the bits of one training
+for data in "a.jsonl b.jsonl.gz" folder; do
+  rm -f part.st
+  run 0 "${train[@]}" --data $data --epochs 1 --checkpoint part.st
+  run 0 "${train[@]}" --data $data --resume part.st --checkpoint whole.st
+  run 0 "${train[@]}" --data $data --checkpoint once.st --overwrite --keep-last 9 \
+    --checkpoint-every 9
+  same_tensors once.st whole.st || fail "$data: other tensors after an epoch"
+  inside=$(ls -d once.st.step-* | sed -n 5p)
+  [ -n "$inside" ] || fail "no checkpoint inside an epoch: $(ls)"
+  run 0 "${train[@]}" --data $data --resume "$inside" --checkpoint inside.st --overwrite
+  grep -q "next row [1-9]" out || fail "$inside: $(cat out)"
+  same_tensors once.st inside.st || fail "$data: other tensors after $inside"
+  rm -rf once.* whole.st
+done
+
+# ---- another split would evaluate rows that were trained on
+fails_saying "data.split.seed was 4 when it was saved, and is 5 now" "${train[@]}" --data folder \
+  --resume part.st --set data.split.seed=5
+has err "take the new one by --other-data"
+run 0 "${train[@]}" --data folder --resume part.st --set data.split.seed=5 --other-data
+has out "resume: data.split.seed was 4, is 5"
+
+# ---- a sweep evaluates all trials on the same rows
+run 0 sweep swept --seeds 1,2 -- --config own.json --data folder --threads 1 --epochs 1
+json swept/1-seed=1/result.json \
+  'd["split"] == json.load(open("swept/2-seed=2/result.json"))["split"]'
+
+# ---- what is refused, before anything starts
+fails_saying "data.split beside --eval b.jsonl.gz" "${train[@]}" --data a.jsonl --eval b.jsonl.gz
+fails_saying "it can be read once, so rows for evaluation (data.split) cannot be taken of it" \
+  "${train[@]}" --epochs 1 --data - < <(cat a.jsonl)
+fails_saying "data.split chooses them" "${train[@]}" "${text[@]}" --eval-every 0.5
+run 0 "${train[@]}" --data folder --eval-every 0.5
+run 0 train --config small.json --checkpoint planted.st
+fails_saying "--part eval: planted.st was trained without a data.split" evaluate planted.st \
+  --part eval
+fails_saying "part 'test': expected train, eval or all" evaluate text.st "${text[@]}" --part test
+fails_saying "data.split: made-up rows" train --config small.json --set data.split.by=random
