@@ -5,11 +5,18 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/tensor.h"
 #include "sparse/keyed_jagged_tensor.h"
 
 namespace tessera {
+
+// Items of a feature, and how many of them have no id of their own: whole numbers that are no row
+// of their table, words outside a vocabulary.
+struct ItemCount {
+  int64_t items = 0, unknown = 0;
+};
 
 // B examples that follow each other. Rows are numbered from 0 over the whole data set, in the order
 // in which an epoch gives them out, so that a batch says where it came from.
@@ -25,6 +32,8 @@ struct Batch {
   int64_t end_row = 0;      // where the next batch begins
   int64_t rows_of_all = 0;  // where this is one rank's part, maybe of no rows: those of all ranks
   double fraction = 0;      // about what share of the data is given out with this batch
+  // The items of each key, where who made the batch counted them; else empty.
+  std::vector<ItemCount> items = {};
 
   int64_t size() const { return labels ? labels.dim(0) : dense.dim(0); }
   // Number of examples in the batch of all ranks.

@@ -280,6 +280,13 @@ std::unique_ptr<DataSource> DataSets::OpenText(const Rows& rows, RowRange range,
                            std::move(stream), BatchBuilder(features_, data_.missing), batch_size)));
 }
 
+std::unique_ptr<DataSource> DataSets::OpenTable(const Rows& rows,
+                                                const RowTableSourceOptions& options) const {
+  std::unique_ptr<DataSource> source = std::make_unique<RowTableSource>(rows.table, options);
+  if (rows.unknown != nullptr) source = CountedItems(std::move(source), features_, rows.unknown);
+  return Ahead(std::move(source));
+}
+
 std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch, int rank,
                                                 int ranks) const {
   CheckPlace(first_row);
@@ -292,16 +299,14 @@ std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch
                                 .first_place = first_row};
   options.rank = rank;
   options.ranks = ranks;
-  return Ahead(std::make_unique<RowTableSource>(train_.table, options));
+  return OpenTable(train_, options);
 }
 
 std::unique_ptr<DataSource> DataSets::OpenEval() const {
   const auto rows = EvalRows();
   if (!rows) return nullptr;
   if (eval_.table == nullptr) return OpenText(eval_, *rows, kEvaluationBatch, 0, 0, false);
-  return Ahead(std::make_unique<RowTableSource>(
-      eval_.table,
-      RowTableSourceOptions{.batch_size = kEvaluationBatch, .range = PlacesOf(eval_, *rows)}));
+  return OpenTable(eval_, {.batch_size = kEvaluationBatch, .range = PlacesOf(eval_, *rows)});
 }
 
 std::optional<RowRange> DataSets::EpochRows() const {
@@ -313,9 +318,7 @@ std::optional<RowRange> DataSets::EpochRows() const {
 
 std::unique_ptr<DataSource> DataSets::OpenInOrder(int64_t batch_size) const {
   if (train_.table == nullptr) return OpenText(train_, TrainRows(), batch_size, 0, 0, false);
-  return Ahead(std::make_unique<RowTableSource>(
-      train_.table,
-      RowTableSourceOptions{.batch_size = batch_size, .range = PlacesOf(train_, TrainRows())}));
+  return OpenTable(train_, {.batch_size = batch_size, .range = PlacesOf(train_, TrainRows())});
 }
 
 const DataIdentity& DataSets::train_identity() const {

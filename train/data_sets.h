@@ -12,6 +12,7 @@
 #include "data/data_source.h"
 #include "data/files/data_identity.h"
 #include "data/row_table.h"
+#include "data/row_table_source.h"
 #include "data/rows/text_row_reader.h"
 #include "data/rows/unknown_items.h"
 #include "data/split/row_split.h"
@@ -36,8 +37,8 @@ struct DataSelection {
   std::optional<RowRange> eval_rows = {};    // absent: all of eval_files, or none
   bool skip_bad_lines = false;
   int threads = 1;  // that parse text of a user's own files; 0: as many as there are cores
-  // Count items without an id of their own in a user's own text: in the rows to train on, or to
-  // read in order, and in those for evaluation. Null: nobody asks.
+  // Count items without an id of their own, where the format knows them (unknown_items.h): in the
+  // rows to train on, or to read in order, and in those for evaluation. Null: nobody asks.
   std::shared_ptr<UnknownItems> unknown_items = nullptr, unknown_eval_items = nullptr;
   // Where the configuration has a split: the rows that OpenTrain and OpenInOrder read. Only beside
   // kTrain are there rows for evaluation. Each part is cut by its own range.
@@ -131,6 +132,8 @@ class DataSets {
   static RowRange PlacesOf(const Rows& rows, const RowRange& range);
   std::unique_ptr<DataSource> OpenText(const Rows& rows, RowRange range, int64_t batch_size,
                                        int64_t first_row, int64_t epoch, bool shuffled) const;
+  std::unique_ptr<DataSource> OpenTable(const Rows& rows,
+                                        const RowTableSourceOptions& options) const;
   std::unique_ptr<ClickRowStream> OpenClicks(const Rows& rows, RowRange range) const;
 
   // ---- data_sets_split.cc

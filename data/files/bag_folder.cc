@@ -105,7 +105,9 @@ StoredBags MapBagFolders(const std::vector<std::string>& folders, const DataSche
   std::vector<BagFeature> bags;
   std::vector<std::string> names;
   for (const CategoricalFeature& feature : features) {
-    bags.push_back({.name = feature.name, .rows = CheckedHashSize(feature)});
+    const bool is_row = !feature.raw && schema.Feature(feature.name).ids == IdKind::kInt;
+    bags.push_back(
+        {.name = feature.name, .rows = CheckedHashSize(feature), .counts_unknown = is_row});
     names.push_back(feature.name);
   }
   std::vector<BagPart> parts;

@@ -135,7 +135,8 @@ StoredBags MapMultiHotDays(const std::vector<std::string>& days, const DataSchem
     const FeatureEntry entry = schema.Feature(feature.name);
     bags.push_back({.name = feature.name,
                     .rows = CheckedHashSize(feature),
-                    .shift = entry.missing == MissingFeature::kRow0 ? 1 : 0});
+                    .shift = entry.missing == MissingFeature::kRow0 ? 1 : 0,
+                    .counts_unknown = !feature.raw});
     read.push_back({bags.back(), entry.from});
     names.push_back(feature.name);
   }

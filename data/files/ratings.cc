@@ -130,11 +130,14 @@ Batch RatingRows::Gather(Context& ctx, std::span<const int64_t> rows) const {
         ratings_[static_cast<size_t>(rows[static_cast<size_t>(b)])].time;
   const Tensor values = Tensor::Empty(ctx, {bags}, DType::kI64);
   int64_t* value = values.data<int64_t>();
-  for (const Column& column : columns_)
+  for (const Column& column : columns_) {
+    ItemCount& items = batch.items.emplace_back(count);
     for (const int64_t row : rows) {
       const int64_t id = ratings_[static_cast<size_t>(row)].*column.id;
+      items.unknown += column.rows != 0 && id >= column.rows;
       *value++ = column.rows == 0 ? id : id % column.rows;
     }
+  }
   batch.features =
       KeyedJaggedTensor::FromLengthsSync(keys_, values, Tensor::Full(ctx, {bags}, 1, DType::kI32));
   return batch;

@@ -38,7 +38,8 @@ void CheckRatingFeature(const std::string& feature);
 
 // Ratings as rows: the features "userId" and "movieId", TorchRec's names, ids mod rows of the
 // tables, or raw; one number, always 0, as there are none; the rating as label, or, with
-// `like_from` above 0, 1 for ratings from there on and 0 below; and times, where all have one.
+// `like_from` above 0, 1 for ratings from there on and 0 below; and times, where all have one. Ids
+// that are no row of their table are counted.
 class RatingRows final : public RowTable {
  public:
   // Throws Error for other features.

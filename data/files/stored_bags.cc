@@ -76,17 +76,21 @@ int64_t CopySmallIds(const char* from, int64_t count, int64_t rows, int32_t* out
   return done;
 }
 
+// Returns how many ids are no row.
 template <typename From, typename Id>
-void CopyIds(const char* ids, int64_t count, int64_t rows, int64_t shift, Id* out) {
-  int64_t i = 0;
+int64_t CopyIds(const char* ids, int64_t count, int64_t rows, int64_t shift, Id* out) {
+  const auto below = static_cast<uint64_t>(rows - shift);
+  int64_t i = 0, beyond = 0;
   if constexpr (sizeof(From) == 4 && sizeof(Id) == 4)
     if (shift == 0) i = CopySmallIds(ids, count, rows, out);
   for (; i < count; ++i) {
-    const auto id =
-        static_cast<int64_t>(static_cast<uint64_t>(HashedId(Element<From>(ids, i), rows)) +
-                             static_cast<uint64_t>(shift));
+    const int64_t read = Element<From>(ids, i);
+    const auto id = static_cast<int64_t>(static_cast<uint64_t>(HashedId(read, rows)) +
+                                         static_cast<uint64_t>(shift));
+    beyond += static_cast<uint64_t>(read) >= below;
     out[i] = static_cast<Id>(HashedId(id, rows));
   }
+  return beyond;
 }
 
 void CheckMappingOf(const StoredColumns& columns) {
@@ -139,6 +143,7 @@ StoredBags::StoredBags(std::vector<BagFeature> features, std::vector<BagPart> pa
   TESSERA_CHECK(!parts_.empty(), "no file of rows was given");
   for (const BagFeature& feature : features_) {
     keys_.push_back(feature.name);
+    counts_unknown_ |= feature.counts_unknown;
     if (feature.rows == 0 || feature.rows > std::numeric_limits<int32_t>::max())
       id_type_ = DType::kI64;
   }
@@ -193,22 +198,28 @@ StoredBags::IdRun StoredBags::FillLengths(const Run& run, size_t feature, int32_
 }
 
 template <typename Id>
-Tensor StoredBags::IdsOf(Context& ctx, std::span<const IdRun> runs, int64_t count) {
+Tensor StoredBags::IdsOf(Context& ctx, std::span<const IdRun> runs, int64_t count,
+                         std::vector<ItemCount>& items) const {
   const Tensor values = Tensor::Empty(ctx, {count}, DTypeOf<Id>::value);
   Id* out = values.data<Id>();
   for (const IdRun& run : runs) {
     if (run.count == 0) continue;
     const bool narrow = run.column->ids.tensor.dtype() == DType::kI32;
     const auto copy = narrow ? CopyIds<int32_t, Id> : CopyIds<int64_t, Id>;
-    copy(run.column->ids.Elements(run.begin, run.count), run.count, run.feature->rows,
-         run.feature->shift, out);
+    const int64_t beyond = copy(run.column->ids.Elements(run.begin, run.count), run.count,
+                                run.feature->rows, run.feature->shift, out);
+    if (run.feature->counts_unknown) {
+      ItemCount& of_feature = items[static_cast<size_t>(run.feature - features_.data())];
+      of_feature.items += run.count;
+      of_feature.unknown += beyond;
+    }
     out += run.count;
   }
   return values;
 }
 
-KeyedJaggedTensor StoredBags::FeaturesOf(Context& ctx, std::span<const Run> runs,
-                                         int64_t rows) const {
+KeyedJaggedTensor StoredBags::FeaturesOf(Context& ctx, std::span<const Run> runs, int64_t rows,
+                                         std::vector<ItemCount>& items) const {
   const auto keys = static_cast<int64_t>(features_.size());
   const Tensor lengths = Tensor::Empty(ctx, {keys * rows}, DType::kI32);
   int32_t* length = lengths.data<int32_t>();
@@ -220,8 +231,9 @@ KeyedJaggedTensor StoredBags::FeaturesOf(Context& ctx, std::span<const Run> runs
       length += run.count;
       count += id_runs.back().count;
     }
-  const Tensor ids = id_type_ == DType::kI32 ? IdsOf<int32_t>(ctx, id_runs, count)
-                                             : IdsOf<int64_t>(ctx, id_runs, count);
+  if (counts_unknown_) items.resize(features_.size());
+  const Tensor ids = id_type_ == DType::kI32 ? IdsOf<int32_t>(ctx, id_runs, count, items)
+                                             : IdsOf<int64_t>(ctx, id_runs, count, items);
   if (!weighted_) return KeyedJaggedTensor::FromLengthsSync(keys_, ids, lengths);
   const Tensor weights = Tensor::Empty(ctx, {count});
   float* out = weights.data<float>();
@@ -259,7 +271,7 @@ Batch StoredBags::Gather(Context& ctx, std::span<const int64_t> rows) const {
   const std::vector<Run> runs = RunsOf(rows);
   const auto count = static_cast<int64_t>(rows.size());
   Batch batch = NumbersOf(ctx, runs, count);
-  batch.features = FeaturesOf(ctx, runs, count);
+  batch.features = FeaturesOf(ctx, runs, count, batch.items);
   if (AnyMappingFaulted())
     for (const Run& run : runs) CheckMappingsOf(*run.part);
   return batch;

@@ -17,8 +17,9 @@ namespace tessera {
 
 struct BagFeature {
   std::string name;
-  int64_t rows = 0;   // of the table; 0: raw
-  int64_t shift = 0;  // added to ids: 1 where row 0 stands for missing ones
+  int64_t rows = 0;             // of the table; 0: raw
+  int64_t shift = 0;            // added to ids: 1 where row 0 stands for missing ones
+  bool counts_unknown = false;  // ids are meant as rows: those that are none are counted
 };
 
 // Some numbers of each row, as f32.
@@ -60,7 +61,7 @@ class StoredBags final : public RowTable {
   // Labels of a row.
   int64_t label_columns() const { return parts_.front().labels.width(); }
   // Ids are i32 where all tables allow it, else i64 (raw ids too). Features are weighted where one
-  // of them has weights in some part.
+  // of them has weights in some part. Items are counted where a feature asks for it.
   Batch Gather(Context& ctx, std::span<const int64_t> rows) const override;
 
  private:
@@ -78,8 +79,10 @@ class StoredBags final : public RowTable {
   std::vector<Run> RunsOf(std::span<const int64_t> rows) const;
   IdRun FillLengths(const Run& run, size_t feature, int32_t* lengths) const;
   template <typename Id>
-  static Tensor IdsOf(Context& ctx, std::span<const IdRun> runs, int64_t count);
-  KeyedJaggedTensor FeaturesOf(Context& ctx, std::span<const Run> runs, int64_t rows) const;
+  Tensor IdsOf(Context& ctx, std::span<const IdRun> runs, int64_t count,
+               std::vector<ItemCount>& items) const;
+  KeyedJaggedTensor FeaturesOf(Context& ctx, std::span<const Run> runs, int64_t rows,
+                               std::vector<ItemCount>& items) const;
   Batch NumbersOf(Context& ctx, std::span<const Run> runs, int64_t rows) const;
 
   std::vector<BagFeature> features_;
@@ -87,7 +90,7 @@ class StoredBags final : public RowTable {
   std::vector<BagPart> parts_;
   std::vector<int64_t> first_ = {0};  // row of each part, then of all
   DType id_type_ = DType::kI32;
-  bool weighted_ = false;
+  bool weighted_ = false, counts_unknown_ = false;
 };
 
 }  // namespace tessera

@@ -29,11 +29,6 @@ struct FeatureColumn {
   int64_t begin(int64_t row) const { return row == 0 ? 0 : ends[static_cast<size_t>(row - 1)]; }
 };
 
-// Items of a feature, and how many of them have no id of their own (data/rows/unknown_items.h).
-struct ItemCount {
-  int64_t items = 0, unknown = 0;
-};
-
 struct RowBlock {
   std::vector<FeatureColumn> features;
   std::vector<float> dense, labels;  // row-major

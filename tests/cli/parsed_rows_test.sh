@@ -61,6 +61,13 @@ run 0 train --config own.json --data rows "${ranges[@]}" --checkpoint rows.safet
   --json rows.json
 same_tensors text.safetensors rows.safetensors || fail "text and its folder: other bits"
 json rows.json "d['auc'] == $(python3 -c 'import json; print(json.load(open("text.json"))["auc"])')"
+python3 -c "import json; d = json.load(open('rows.json')); assert 'unknown_items' not in d, d"
+run 0 train --config own.json --data rows "${ranges[@]}" --set 'tables[2].rows=30' \
+  --json smaller.json
+has out 'the rows trained on: seen 6'
+has out '% (beyond the 30 rows of its table: modulo)'
+json smaller.json '(lambda seen: 0.6 < seen["unknown"] / seen["items"] < 0.7)(
+  d["unknown_items"]["seen"])'
 run 0 quantize rows.safetensors -o served --bits 8
 for model in rows.safetensors served; do
   run 0 predict $model --data "${text[@]}" --out text.scores

@@ -61,6 +61,21 @@ TEST(MultiHotRows, GatherRowsOfAnyDayInAnyOrder) {
   EXPECT_EQ(batch.features.values().ToVector<int32_t>(), expected);
 }
 
+// Ids of cat_0 are 100·row to 100·row + 69 or + 2, those of user −row.
+TEST(MultiHotRows, IdsThatAreNoRowAreCounted) {
+  Context ctx({.threads = 1});
+  const StoredBags rows = Map({WriteDay("c1", 0, 5, 3), WriteDay("c2", 5, 4, 70, true)},
+                              R"(, "features": [{"name": "user", "missing": "row0"}, "cat_0"])");
+  const auto items = rows.Gather(ctx, std::vector<int64_t>{6, 0, 2, 1}).items;
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].items, 79);
+  EXPECT_EQ(items[0].unknown, 70);  // those of row 6
+  EXPECT_EQ(items[1].items, 4);
+  EXPECT_EQ(items[1].unknown, 3);  // the negative ones
+  const auto all = rows.Gather(ctx, std::vector<int64_t>{0, 1, 2, 3}).items;
+  EXPECT_EQ(all[0].unknown, 3);  // 300 to 302, of 250 rows
+}
+
 TEST(MultiHotRows, ADayIsFoundByAnyOfItsFiles) {
   const std::string day = WriteDay("c", 0, 2, 1);
   EXPECT_EQ(MultiHotDays({day + "_labels.npy", day, day + "_dense.npy"}),

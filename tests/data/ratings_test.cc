@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/train/testing/files.h"
 
 namespace tessera {
@@ -59,6 +61,27 @@ TEST(RatingRows, AreFeaturesAndALabel) {
               RatingRows(kTwo, {{"cat_0", 10}}, 0);
             }),
             "feature 'cat_0': ratings have userId and movieId");
+}
+
+TEST(RatingRows, IdsBeyondATableAreCounted) {
+  Context ctx({.threads = 1});
+  const RatingRows rows(kTwo, {{"movieId", 1000}, {"userId", 2}}, 4);
+  const auto items = rows.Gather(ctx, std::vector<int64_t>{1, 0, 0}).items;
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(std::pair(items[0].items, items[0].unknown), std::pair(int64_t{3}, int64_t{2}));
+  EXPECT_EQ(items[1].unknown, 1);  // user 2, of two rows
+  const RatingRows raw(kTwo, {{"movieId", 0, true}}, 4);
+  EXPECT_EQ(raw.Gather(ctx, std::vector<int64_t>{1}).items.at(0).unknown, 0);
+}
+
+TEST(RatingRows, HaveTimesWhereAllOfThemDo) {
+  Context ctx({.threads = 1});
+  const std::vector<int64_t> both = {1, 0};
+  EXPECT_EQ(RatingRows(kTwo, {{"userId", 10}}, 4).Gather(ctx, both).time.ToVector<int64_t>(),
+            (std::vector<int64_t>{978302109, 978300760}));
+  std::vector<Rating> without = kTwo;
+  without[1].time = Rating::kNoTime;
+  EXPECT_FALSE(RatingRows(without, {{"userId", 10}}, 4).Gather(ctx, both).time);
 }
 
 }  // namespace

@@ -353,6 +353,39 @@ TEST(DataSetsSplit, BadLinesMoveNoRow) {
   }
 }
 
+// ---- items without an id of their own, of every kind that counts them
+
+TEST(DataSetsItems, BeyondATableAreCountedOncePerReadRow) {
+  for (const Kind& kind : Kinds()) {
+    TrainConfig config = ConfigOf(kind, R"({"fraction": 0.25})");
+    config.tables[0].num_embeddings = 20;  // of 37 users, whose ids a folder has modulo 40
+    const auto trained = std::make_shared<UnknownItems>(),
+               evaluated = std::make_shared<UnknownItems>();
+    const DataSets data(
+        config, {.files = kind.files, .unknown_items = trained, .unknown_eval_items = evaluated});
+    for (const auto& [source, unknown] : {std::pair{data.OpenTrain(0).release(), trained},
+                                          std::pair{data.OpenEval().release(), evaluated}}) {
+      const std::unique_ptr<DataSource> rows(source);
+      int64_t items = 0, beyond = 0;
+      for (const int64_t n : ItemsOf(kind, *rows)) {
+        ++items;
+        beyond += UserOf(n) >= 20;
+      }
+      const auto counts = unknown->WithUnknown();
+      if (kind.name.starts_with("criteo")) {  // whose ids are hashes
+        EXPECT_TRUE(counts.empty());
+        continue;
+      }
+      ASSERT_EQ(counts.size(), 1u) << kind.name;
+      EXPECT_EQ(counts[0].feature, kind.user);
+      EXPECT_FALSE(counts[0].words);
+      EXPECT_EQ(counts[0].rows, 20);
+      EXPECT_EQ(counts[0].count.items, items) << kind.name;
+      EXPECT_EQ(counts[0].count.unknown, beyond) << kind.name;
+    }
+  }
+}
+
 // ---- what is refused
 
 TEST(DataSetsSplit, RefusesWhatItCannotBeBeside) {
