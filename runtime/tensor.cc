@@ -70,6 +70,7 @@ struct Tensor::Storage {
   Stream stream;                     // that orders it
   std::vector<Stream> also_used_on;  // by RecordStream
   std::shared_ptr<void> owner;
+  std::shared_ptr<const internal::PackedPanels> packed_panels;
 
   Storage() = default;
   // The memory is taken on a stream that may be another than that which orders it.
@@ -189,6 +190,14 @@ Tensor Tensor::Borrow(void* data, const Shape& shape, DType dtype, std::shared_p
   storage->device = device;
   storage->owner = std::move(owner);
   return Tensor(std::move(storage), data, shape, dtype);
+}
+
+const internal::PackedPanels* Tensor::packed_panels() const {
+  return storage_ == nullptr ? nullptr : storage_->packed_panels.get();
+}
+
+void Tensor::KeepPackedPanels(std::shared_ptr<const internal::PackedPanels> panels) const {
+  storage_->packed_panels = std::move(panels);
 }
 
 bool Tensor::is_contiguous() const { return numel() == 0 || internal::Runs(*this).outer_rank == 0; }

@@ -22,6 +22,10 @@
 
 namespace tessera {
 
+namespace internal {
+struct PackedPanels;
+}
+
 // Up to six extents.
 class Shape {
  public:
@@ -137,6 +141,11 @@ class Tensor {
   // takes that, with a context).
   template <typename T>
   std::vector<T> ToVector() const;
+
+  // The panels of this memory that KeepPacked (runtime/ops/gemm.h) made, shared by all its views;
+  // null without.
+  const internal::PackedPanels* packed_panels() const;
+  void KeepPackedPanels(std::shared_ptr<const internal::PackedPanels> panels) const;
 
  private:
   struct Storage;

@@ -6,6 +6,7 @@
 
 #include "embedding/quantized/quantized_lookup.h"
 #include "runtime/files/mapping_faults.h"
+#include "runtime/ops/gemm.h"
 #include "serve/id_copy.h"
 
 namespace tessera::serve {
@@ -128,6 +129,8 @@ std::unique_ptr<const DensePart> ServedModel::ReadDensePart(const ModelSpec& spe
     parameter.variable.value().CopyFrom(
         ctx, tensors.At(parameter.name, spec.dense_type, parameter.variable.shape())
                  .To(ctx, DType::kF32));
+  for (const NamedParameter& parameter : dense->Parameters())
+    if (parameter.variable.shape().rank() == 2) KeepPacked(ctx, parameter.variable.value());
   return dense;
 }
 

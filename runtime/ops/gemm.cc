@@ -35,6 +35,7 @@ GemmProblem MakeProblem(GemmForm form, const Tensor& a, const Tensor& b, const T
   p.first = {a.data<float>(), b.data<float>(), c.data<float>(),
              c.dim(0),        c.dim(1),        a.dim(form == GemmForm::kTN ? 0 : 1),
              a.row_stride(),  b.row_stride(),  c.row_stride()};
+  if (form == GemmForm::kNT) p.packed = b.packed_panels();
   return p;
 }
 
@@ -68,6 +69,13 @@ Tensor GemmOverBatch(Context& ctx, const Tensor& a_in, const Tensor& b_in, const
   problem.add = true;
   Dispatch(ctx, problem);
   return so_far;
+}
+
+void KeepPacked(Context& ctx, const Tensor& weight) {
+  CheckDevice(ctx, "weight to pack", weight);
+  const Tensor matrix = internal::AsMatrix(ctx, weight, "weight to pack");
+  if (ctx.device() != Device::Cpu() || ctx.dense_products() != DenseProducts::kPortable) return;
+  matrix.KeepPackedPanels(internal::PackPanelsOf(ctx, matrix));
 }
 
 Tensor BatchGemm(Context& ctx, GemmForm form, const Tensor& a, const Tensor& b) {

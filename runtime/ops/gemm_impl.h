@@ -8,6 +8,14 @@
 
 namespace tessera::internal {
 
+// B[n, k] in panels for the kernels of a level.
+struct PackedPanels {
+  IsaLevel level;
+  const float* b;  // what was packed
+  int64_t n, k;
+  Tensor panels;
+};
+
 // C_i = op(A_i)·op(B_i) for i < batch, the matrices of i + 1 lying `step_*` elements behind those
 // of i; then bias (if not null) is added to each row of C, and negative elements become 0 if relu.
 struct GemmProblem {
@@ -16,7 +24,8 @@ struct GemmProblem {
   int64_t batch = 1, step_a = 0, step_b = 0, step_c = 0;
   const float* bias = nullptr;
   bool relu = false;
-  bool add = false;  // to what C has. REQUIRES: kTN, batch 1
+  const PackedPanels* packed = nullptr;  // of B, or null
+  bool add = false;                      // to what C has. REQUIRES: kTN, batch 1
 };
 
 // An element of C, from its sum; `bias` is that of its column, or null.
@@ -33,6 +42,8 @@ void RunGemm(OnCuda, Context& ctx, const GemmProblem& problem);
 
 // On a CPU, as DenseProducts of the context says.
 void RunPortableGemm(Context& ctx, const GemmProblem& problem);
+// The panels of B of a portable product of the form kNT.
+std::shared_ptr<const PackedPanels> PackPanelsOf(Context& ctx, const Tensor& b);
 void RunEigenGemm(Context& ctx, const GemmProblem& problem);
 
 }  // namespace tessera::internal

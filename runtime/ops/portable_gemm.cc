@@ -39,6 +39,7 @@ class Product {
       : kernels_(ChosenProduct()),
         bias_(problem.bias),
         relu_(problem.relu),
+        packed_(problem.packed),
         args_(ArgsOf(problem, index)) {
     transposed_ = args_.b.extent <= kNarrow && args_.a.extent > args_.b.extent;
     if (!transposed_) return;
@@ -50,6 +51,13 @@ class Product {
   int64_t panels() const { return CeilDiv(args_.b.extent, kernels_.panel_columns); }
   int64_t panel_size() const { return kernels_.panel_columns * args_.k; }
 
+  // The panels of B that are there already, or null.
+  const float* kept_panels() const {
+    const bool fits = packed_ != nullptr && !transposed_ && packed_->level == ChosenIsa() &&
+                      packed_->b == args_.b.data && packed_->n == args_.b.extent &&
+                      packed_->k == args_.k;
+    return fits ? packed_->panels.data<float>() : nullptr;
+  }
   void PackPanels(int64_t begin, int64_t end, float* packed) const {
     for (int64_t panel = begin; panel < end; ++panel)
       kernels_.pack(args_, panel, packed + panel * panel_size());
@@ -77,6 +85,7 @@ class Product {
   const ProductKernels& kernels_;
   const float* bias_;
   bool relu_;
+  const PackedPanels* packed_;
   bool transposed_;
   ProductArgs args_;
 };
@@ -85,9 +94,7 @@ void MultiplyAlone(const Product& product) {
   product.Multiply({0, product.rows(), 0, product.panels()}, nullptr);
 }
 
-// The panels of B; undefined where one block of rows reads them once.
 Tensor PackAll(Context& ctx, const Product& product) {
-  if (product.rows() <= kRowsOfBlock) return {};
   const Tensor packed = Tensor::Empty(ctx, {product.panels() * product.panel_size()});
   const int64_t at_once = CeilDiv(kPackedAtOnce, std::max<int64_t>(1, product.panel_size()));
   ParallelFor(ctx, product.panels(), at_once, [&](int64_t begin, int64_t end) {
@@ -98,23 +105,35 @@ Tensor PackAll(Context& ctx, const Product& product) {
 
 // Blocks of rows, by groups of panels where the blocks alone are too few for the threads.
 void MultiplyOnThreads(Context& ctx, const Product& product) {
-  const Tensor packed = PackAll(ctx, product);
+  const float* panels = product.kept_panels();
+  // One block of rows reads each panel once: packing them before would not pay.
+  const bool packs = panels == nullptr && product.rows() > kRowsOfBlock;
+  const Tensor packed = packs ? PackAll(ctx, product) : Tensor();
+  if (packed) panels = packed.data<float>();
   const int64_t blocks = CeilDiv(product.rows(), kRowsOfBlock);
   const int64_t wanted =
       ctx.threads().threads() == 1 ? 1 : kTasksOfThread * ctx.threads().threads();
   const int64_t groups = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, product.panels());
-  const int64_t panels = CeilDiv(product.panels(), groups);
+  const int64_t of_group = CeilDiv(product.panels(), groups);
   ParallelFor(ctx, blocks * groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t row = task / groups * kRowsOfBlock, panel = task % groups * panels;
+      const int64_t row = task / groups * kRowsOfBlock, panel = task % groups * of_group;
       product.Multiply({row, std::min(row + kRowsOfBlock, product.rows()), panel,
-                        std::min(panel + panels, product.panels())},
-                       packed ? packed.data<float>() : nullptr);
+                        std::min(panel + of_group, product.panels())},
+                       panels);
     }
   });
 }
 
 }  // namespace
+
+std::shared_ptr<const PackedPanels> PackPanelsOf(Context& ctx, const Tensor& b) {
+  GemmProblem problem;  // of no rows
+  problem.form = GemmForm::kNT;
+  problem.first = {nullptr, b.data<float>(), nullptr, 0, b.dim(0), b.dim(1), 0, b.row_stride(), 0};
+  return std::make_shared<PackedPanels>(
+      PackedPanels{ChosenIsa(), b.data<float>(), b.dim(0), b.dim(1), PackAll(ctx, {problem, 0})});
+}
 
 void RunPortableGemm(Context& ctx, const GemmProblem& p) {
   if (p.first.m == 0 || p.first.n == 0) return;

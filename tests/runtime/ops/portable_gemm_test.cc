@@ -177,6 +177,25 @@ TEST(PortableGemmTest, RowsDoNotDependOnTheirBatch) {
   }
 }
 
+TEST(PortableGemmTest, WeightsThatArePackedGiveTheSameBits) {
+  Context ctx({.threads = 2});
+  for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, 130}, {5, 7}, {100, 129}, {48, 0}}) {
+    const Tensor w = RandomTensor(ctx, {n, k}), packed = w.Clone(ctx);
+    KeepPacked(ctx, packed);
+    EXPECT_NE(packed.packed_panels(), nullptr);
+    for (const IsaLevel level : IsaLevels()) {  // panels of another level are not read
+      const ScopedIsa isa(level);
+      for (const int64_t rows : {1, 3, 90}) {
+        const Tensor x = RandomTensor(ctx, {rows, k});
+        EXPECT_TRUE(SameBits(Gemm(ctx, GemmForm::kNT, x, packed), Gemm(ctx, GemmForm::kNT, x, w)));
+        if (n == 5 && k == 7)  // rows of it are another matrix
+          EXPECT_TRUE(SameBits(Gemm(ctx, GemmForm::kNT, x, packed.Rows(1, 4)),
+                               Gemm(ctx, GemmForm::kNT, x, w.Rows(1, 4))));
+      }
+    }
+  }
+}
+
 TEST(PortableGemmTest, EigenAgreesButForRounding) {
   Context portable({.threads = 2}), eigen({.dense_products = DenseProducts::kLibrary});
   EXPECT_EQ(portable.dense_products(), DenseProducts::kPortable);
