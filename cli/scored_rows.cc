@@ -77,11 +77,18 @@ std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInpu
 RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& config,
                      const RowScorerOptions& options) {
   if (DetectForm(path) != SavedForm::kModelDirectory) {
+    ctx_ = std::make_unique<Context>(
+        ContextOptions{.device = options.device, .threads = options.threads});
     const Checkpoint checkpoint = ReadCheckpoint(path);
     if (options.there != nullptr) CheckScoringMemory(checkpoint, config, *options.there);
-    Load(checkpoint, config, options.threads);
+    Load(checkpoint, config);
     return;
   }
+  if (options.device != Device::Cpu())
+    throw Error(
+        Format("--device {}: {} is {}, which is read on the CPU; a checkpoint can be "
+               "evaluated on a GPU",
+               ToString(options.device), path, Described(SavedForm::kModelDirectory)));
   serve::PredictorOptions served{.threads = options.threads};
   if (options.there != nullptr)
     served.accept = [examples = options.batch_size, there = *options.there](const auto& spec) {
@@ -97,16 +104,15 @@ RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& 
 
 RowScorer::RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
                      int threads) {
-  Load(checkpoint, config, threads);
+  ctx_ = std::make_unique<Context>(ContextOptions{.threads = threads});
+  Load(checkpoint, config);
 }
 
-void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& given,
-                     int threads) {
+void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& given) {
   const TrainConfig config = serve::ReadConfig(checkpoint, given);
   tasks_ = TasksOf(config.model, config.data);
   num_labels_ = LabelsNeeded(tasks_, config.data);
   inputs_ = RowInputsOf(config);
-  ctx_ = std::make_unique<Context>(ContextOptions{.threads = threads});
   trainer_ = std::make_unique<Trainer>(*ctx_, config);
   trainer_->Load(checkpoint);
 }

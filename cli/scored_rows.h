@@ -56,16 +56,17 @@ void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainC
 struct RowScorerOptions {
   int threads = 1;
   int64_t batch_size = 64;             // the most rows of a call
+  Device device = Device::Cpu();       // of a checkpoint; a model directory is read on the CPU
   const MemoryThere* there = nullptr;  // where memory is held against it
 };
 
 // A model that scores rows: of a directory, as it is served, or of a checkpoint, all of which is
-// then in memory. On `threads` threads.
+// then in memory, or in that of a GPU. On `threads` threads.
 class RowScorer {
  public:
   // Opens a model of any form. `config` is needed for a checkpoint that has none inside. Throws
-  // Error as serve::Predictor, ReadCheckpoint and Trainer::Load do, and for a model that takes more
-  // memory than there is.
+  // Error as serve::Predictor, ReadCheckpoint, Context and Trainer::Load do, for a model that takes
+  // more memory than there is, and for a model directory on a GPU.
   RowScorer(const std::string& path, const std::optional<TrainConfig>& config,
             const RowScorerOptions& options);
   // Throws Error as serve::ReadConfig and Trainer::Load do.
@@ -95,7 +96,7 @@ class RowScorer {
   EvaluationValues Evaluate(DataSource& source, const OnScored& on_scored);
 
  private:
-  void Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config, int threads);
+  void Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config);
 
   RowInputs inputs_;
   std::vector<TrainTask> tasks_;

@@ -46,6 +46,7 @@ constexpr char kFooter[] =
     "  tessera evaluate model.safetensors --data day_23.gz --by cat_3 --json day_23.json\n"
     "  tessera evaluate served --data clicks.tsv --rows 56000:64000\n"
     "  tessera evaluate model.safetensors --data clicks.tsv --part eval\n"
+    "  tessera evaluate model.safetensors --data clicks.tsv --device cuda\n"
     "  tessera evaluate model.safetensors          (of synthetic rows: those for evaluation)\n"
     "\n"
     "The rows that a training on a CPU without ranks evaluates give its metrics, bit for bit; on a "
@@ -58,7 +59,7 @@ constexpr char kFooter[] =
     "label alone.\n";
 
 struct Flags {
-  std::string model, config, json, by, memory_limit, part = ToString(RowPart::kAll);
+  std::string model, config, json, by, memory_limit, part = ToString(RowPart::kAll), device = "cpu";
   std::vector<std::string> set;
   int64_t groups = 10;
   ScoredRows rows = {.batch_size = kEvaluationBatch, .threads = 0};
@@ -242,7 +243,10 @@ int Evaluate(Flags& flags) {
   if (flags.rows.threads == 0) flags.rows.threads = DefaultThreads();
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   RowScorer model(flags.model, ConfigForModel(flags.model, flags.config, flags.set),
-                  {.threads = flags.rows.threads, .batch_size = kEvaluationBatch, .there = &there});
+                  {.threads = flags.rows.threads,
+                   .batch_size = kEvaluationBatch,
+                   .device = ParseDevice(flags.device),
+                   .there = &there});
   if (!model.is_checkpoint()) model.CheckHasMetrics(flags.model);
   const Outcome outcome = EvaluateAll(flags, model);
   CheckAnyScored(flags.rows, outcome.rows > 0);
@@ -288,6 +292,10 @@ void AddEvaluateCommand(Command app) {
   command.Add("--threads", f->rows.threads, "Number of threads; default: all cores")
       .Within(NumbersFrom(1, 1024))
       .Value("N");
+  command
+      .Add("--device", f->device,
+           "Device to evaluate a checkpoint on: cpu, cuda, or cuda:N for GPU number N; default cpu")
+      .Value("DEVICE");
   AddSkipBadLinesFlag(command, f->rows.skip_bad_lines);
   AddConfigFlags(command, "Read the training configuration from this file, not from the checkpoint",
                  f->config, f->set);

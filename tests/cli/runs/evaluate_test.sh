@@ -126,6 +126,9 @@ fails_saying "rows 1000:1001 were asked for, but the data has 1000 rows" \
   evaluate whole.st --data eval.tsv --rows 1000:1001
 fails_saying "--groups requires --by" evaluate whole.st --data eval.tsv --groups 3
 fails_saying "--config is for a checkpoint" evaluate served --config small.json
+fails_saying "--device cuda:0: served is a model directory of tessera quantize, which is read on \
+the CPU" evaluate served --data eval.tsv --device cuda
+fails_saying "device 'gpu': expected cpu, cuda or cuda:<index>" evaluate whole.st --device gpu
 fails_saying "this command reads it" evaluate whole.st --data eval.tsv --json eval.tsv
 run 0 evaluate --help
 has out "tessera evaluate model.safetensors --data clicks.tsv --rows 56000:64000"
