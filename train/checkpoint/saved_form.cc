@@ -66,9 +66,9 @@ SavedForm DetectForm(const std::string& path) {
     throw Error(
         Format("{}: it is no saved model itself; name one of those in it: {}", path, models));
   throw Error(
-      Format("{}: there is no saved model in this folder: expected {} (of ranks), "
-             "00000001.base.safetensors (of tessera train --incremental) or {} (of tessera "
-             "quantize)",
+      Format("{}: there is no saved model in this folder: expected a checkpoint of ranks ({}) or "
+             "of tessera train --incremental (00000001.base.safetensors), or a model directory ({} "
+             "and the weights that it names), which tessera quantize CHECKPOINT -o DIR makes",
              path, kIndexName, kModelName));
 }
 
