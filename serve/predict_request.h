@@ -14,6 +14,8 @@ struct PredictRequest {
   // weights, f32.
   KeyedJaggedTensor features;
   bool strict = false;  // whether an id out of range (id_ranges.h) is an Error
+  // Whether its ids are counted (TableCounter). Requests that are computed together agree in it.
+  bool counted = true;
 
   int64_t size() const { return dense.dim(0); }
 };

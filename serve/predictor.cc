@@ -1,9 +1,13 @@
 #include "serve/predictor.h"
 
 #include <algorithm>
+#include <deque>
+#include <span>
 #include <thread>
 #include <utility>
 
+#include "runtime/base/background.h"
+#include "serve/last_holder.h"
 #include "serve/model_inputs.h"
 
 namespace tessera::serve {
@@ -51,14 +55,37 @@ class Predictor::ContextLease {
 Predictor::Predictor(std::string directory, PredictorOptions options)
     : options_(options),
       directory_(std::move(directory)),
-      chain_(std::make_unique<ModelChain>(directory_,
-                                          ModelChainOptions{.bad_deltas = options.bad_deltas,
-                                                            .before = options.before,
-                                                            .accept = options.accept})),
+      chain_(Load(
+          directory_,
+          {.bad_deltas = options.bad_deltas, .before = options.before, .accept = options.accept},
+          options.beside)),
       model_(chain_->model()) {
   options_.before = nullptr;
   TESSERA_CHECK_GE(options_.threads, 1, "predictor: threads");
+  WarmUpContexts();
   NoteChain();
+}
+
+std::unique_ptr<ModelChain> Predictor::Load(const std::string& directory, ModelChainOptions options,
+                                            bool beside) const {
+  std::unique_ptr<ModelChain> chain;
+  if (beside) options.threads = ThreadsBeside();
+  const auto load = [&] {
+    chain = std::make_unique<ModelChain>(directory, options);
+    RunWarmUp(options_.warm_up, *chain->model());
+  };
+  beside ? RunInBackground(load) : load();
+  return chain;
+}
+
+void Predictor::WarmUpContexts() {
+  if (options_.warm_up.requests == 0) return;
+  const WarmUpRequests requests = MakeWarmUpRequests(options_.warm_up, model_->spec());
+  const PredictRequest* const one = &requests.one;
+  std::deque<ContextLease> leases;  // all at the same time: each has a context of its own
+  for (int call = 0; call < options_.warm_up.calls; ++call) leases.emplace_back(*this);
+  for (const ContextLease& lease : leases)
+    for (int i = 0; i < options_.warm_up.requests; ++i) model_->Predict(*lease, std::span(&one, 1));
 }
 
 std::shared_ptr<const ServedModel> Predictor::model() const {
@@ -87,14 +114,15 @@ void Predictor::CheckTakesPlace(const ModelSpec& next, const ServedModel& before
 void Predictor::Reload(const std::string& directory, bool new_inputs) {
   const std::lock_guard one_at_a_time(reload_mutex_);
   const std::string& from = directory.empty() ? directory_ : directory;
-  const auto before = model();
-  ModelChainOptions options{.before = before.get(), .threads = ThreadsBeside()};
+  auto before = model();
+  ModelChainOptions options{.before = before.get()};
   options.accept = [&](const ModelSpec& next) { CheckTakesPlace(next, *before, from, new_inputs); };
-  auto loaded = std::make_unique<ModelChain>(from, options);
+  auto loaded = Load(from, options, /*beside=*/true);
   if (!directory.empty()) directory_ = directory;
   chain_ = std::move(loaded);
   Use(chain_->model());
   NoteChain();
+  LetGo(std::move(before));
 }
 
 // Notes the chain's state after a change. REQUIRES: reload_mutex_ is held.

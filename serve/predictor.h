@@ -12,6 +12,7 @@
 
 #include "runtime/context.h"
 #include "serve/model_chain.h"
+#include "serve/warm_up.h"
 
 namespace tessera::serve {
 
@@ -30,6 +31,12 @@ struct PredictorOptions {
   std::function<void(const ModelSpec&)> accept = {};
   // Counters of tables that it has, too, go on. It is looked at while this is made, and not after.
   const ServedModel* before = nullptr;
+  // Whether others are served while this is made: it is then read by few threads, in the
+  // background, as in every Reload.
+  bool beside = false;
+  // What each model answers before it answers calls, but for those that deltas make. One that
+  // cannot is refused as a bad one is.
+  WarmUp warm_up = {};
 };
 
 class Predictor {
@@ -61,6 +68,11 @@ class Predictor {
 
  private:
   class ContextLease;
+  // The chain of a directory, whose model has answered the warm-up.
+  std::unique_ptr<ModelChain> Load(const std::string& directory, ModelChainOptions options,
+                                   bool beside) const;
+  // Makes the contexts of the calls that will run beside each other, and warms them up.
+  void WarmUpContexts();
   // Throws Error for a model that is not to take the place of `before`.
   void CheckTakesPlace(const ModelSpec& next, const ServedModel& before,
                        const std::string& directory, bool new_inputs) const;

@@ -267,7 +267,7 @@ ServedModel::PackedBatch ServedModel::AsItCame(Context& ctx, const Part& part) c
                   begin = from.offsets[bag], end = from.offsets[bag + part.count];
     int64_t hits = 0;
     for (int64_t i = begin; i < end; ++i) hits += IsRow(from.ids[i], rows) ? 1 : 0;
-    Count(*counters_[block.table], hits, end - begin - hits);
+    if (part.request->counted) Count(*counters_[block.table], hits, end - begin - hits);
     batch.first_bags.push_back(bag);
   }
   return batch;
@@ -280,6 +280,7 @@ void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
   int64_t* offset = packed.offsets.data<int64_t>();
   float* weight = packed.weights ? packed.weights.data<float>() : nullptr;
   *offset++ = 0;
+  const bool counted = !parts.empty() && parts.front().request->counted;
   for (const auto& [feature, read, t, position] : blocks_) {
     const IdRows rows{spec_.tables[t], remaps_[t] ? &*remaps_[t] : nullptr, tables_->ids(t)};
     IdCopy<Row> copy(rows, next);
@@ -293,7 +294,7 @@ void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
         *offset++ = copy.end() - ids;
       }
     }
-    Count(*counters_[t], copy.hits(), copy.misses());
+    if (counted) Count(*counters_[t], copy.hits(), copy.misses());
     next = copy.end();
   }
 }

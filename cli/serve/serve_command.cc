@@ -39,7 +39,8 @@ constexpr char kFooter[] =
     "?strict=true, refuses a request with an id out of range.\n"
     "\n"
     "Routes (the Open Inference Protocol, KServe v2; bodies are JSON, JSON with Triton's binary "
-    "tensors, or safetensors):\n"
+    "tensors, or safetensors, as they are or encoded as gzip or deflate; answers of 1 KiB or more "
+    "are encoded as gzip where Accept-Encoding says so):\n"
     "  GET  /v2  /v2/models/NAME                       what the server and the model are\n"
     "  GET  /v2/models/NAME/config  /v2/models/NAME/stats  /v2/models/stats  /v2/repository/index\n"
     "                                                  as Triton's (the index by POST, too)\n"
@@ -56,8 +57,8 @@ constexpr char kFooter[] =
     "Statuses; an error's body is {\"error\": \"…\"}:\n"
     "  200 answered; 400 the request makes no sense; 403 load or deltas without --admin; 404 no "
     "such path, model or version; 405 another method (Allow says which); 408 it came too slowly; "
-    "413 its body is too large; 415 a content type that is not taken, or an encoded body; 431 its "
-    "head is too large; 500 scores are not finite, or "
+    "413 its body is too large, as it comes or decoded; 415 a content type or a Content-Encoding "
+    "that is not taken; 431 its head is too large; 500 scores are not finite, or "
     "the model's files were cut; 503 too many requests or connections, or no memory: try again "
     "(Retry-After says when); "
     "504 it waited longer than --deadline\n"
@@ -78,7 +79,7 @@ struct Flags {
   ModelFlags served;
   std::string memory_limit, access_log;
   serve::HttpServerOptions http;
-  int threads = 1;
+  int threads = 1, warm_up = 5;
   bool new_inputs = false;
   int64_t max_body_mib = 16, batch_wait_us = 0, deadline_ms = 500, watch_ms = 1000;
   int64_t drain_s = 5, header_s = 10, body_s = 60, write_s = 30, idle_s = 60, max_header_kib = 16;
@@ -152,18 +153,24 @@ void SetLimits(const Flags& flags, serve::HttpServerOptions& http) {
   http.limits.write_time = seconds(flags.write_s);
   http.limits.idle_time = seconds(flags.idle_s);
   http.drain_time = seconds(flags.drain_s);
+  http.warm_up = flags.warm_up;
 }
 
 serve::PredictorOptions PredictorOptionsOf(const Flags& flags) {
-  // A worker computes no more examples together (ServedModel::Predict).
-  const serve::ServingLoad load{.calls = flags.http.queue.workers,
+  // A worker computes no more examples together (ServedModel::Predict); a warm-up runs beside them.
+  const int workers = flags.http.queue.workers;
+  const serve::ServingLoad load{.calls = workers + (flags.warm_up > 0 ? 1 : 0),
                                 .examples = serve::ServedModel::kMaxTogether};
-  return {.threads = flags.threads,
-          .bad_deltas = serve::BadDeltas::kServeLastGood,
-          .new_inputs = flags.new_inputs,
-          .accept = [load, limit = flags.memory_limit](const serve::ModelSpec& spec) {
+  return {
+      .threads = flags.threads,
+      .bad_deltas = serve::BadDeltas::kServeLastGood,
+      .new_inputs = flags.new_inputs,
+      .accept =
+          [load, limit = flags.memory_limit](const serve::ModelSpec& spec) {
             CheckServingMemory(spec, load, MemoryThereIs(limit));
-          }};
+          },
+      .warm_up = {
+          .requests = flags.warm_up, .max_batch = flags.http.queue.max_batch, .calls = workers}};
 }
 
 std::unique_ptr<serve::AccessLog> OpenLog(const std::string& path) {
@@ -175,6 +182,8 @@ std::unique_ptr<serve::AccessLog> OpenLog(const std::string& path) {
 
 int Serve(Flags flags) {
   CheckThreads(flags);
+  if (flags.warm_up == 0 && !flags.served.warm_up_files.empty())
+    throw Error("--warm-up-file needs a --warm-up above 0: without it, no rows are answered");
   AllowFiles(flags.http.limits.connections);
   SetLimits(flags, flags.http);
   flags.http.queue.max_wait = std::chrono::microseconds(flags.batch_wait_us);
@@ -311,6 +320,18 @@ void AddServeCommand(Command app) {
   command.Add("--new-inputs", f->new_inputs,
               "Let SIGHUP and …/load take up a model that reads other inputs than the one "
               "that is served, although requests of its clients are refused from then on");
+  command
+      .Add("--warm-up", f->warm_up,
+           "Let each model answer N made-up rows, and a batch of --max-batch of them, before it "
+           "answers clients; default 5. /metrics does not count them")
+      .Within(NumbersFrom(0, 100'000))
+      .Value("N");
+  command
+      .Add("--warm-up-file", f->served.warm_up_files,
+           "Take the rows of the warm-up from this file, a JSON object a line as in …/infer_rows: "
+           "the first of them, and all as a batch; with NAME= those of this model")
+      .OneAtATime()
+      .Value("[NAME=]FILE");
   command
       .Add("--max-body", f->max_body_mib,
            "Refuse a request whose body is larger than this; default 16")

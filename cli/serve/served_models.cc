@@ -109,6 +109,19 @@ Policies ReadPolicies(const ModelFlags& flags, const std::vector<NamedDirectory>
   return policies;
 }
 
+using WarmUpFiles = std::map<std::string, std::string>;  // by the models' names
+
+WarmUpFiles ReadWarmUpFiles(const ModelFlags& flags, const std::vector<NamedDirectory>& models) {
+  WarmUpFiles files;
+  ForModels("--warm-up-file", flags.warm_up_files, models,
+            [&](const NamedDirectory& model, const std::string& text, const std::string& value) {
+              if (!files.emplace(model.name, value).second)
+                throw Error(Format("--warm-up-file {}: that of model {} was said before", text,
+                                   model.name));
+            });
+  return files;
+}
+
 void CheckServed(const std::string& path) {
   const SavedForm form = DetectForm(path);
   if (form == SavedForm::kModelDirectory) return;
@@ -156,8 +169,12 @@ ServedModels::ServedModels(const ModelFlags& flags, const serve::PredictorOption
   const std::vector<NamedDirectory> models = ReadModels(flags);
   for (const NamedDirectory& model : models) CheckServed(model.directory);
   auto policies = ReadPolicies(flags, models);
-  for (const auto& [name, directory] : models)
-    models_.push_back(std::make_unique<ModelVersions>(name, directory, policies[name], options));
+  auto files = ReadWarmUpFiles(flags, models);
+  for (const auto& [name, directory] : models) {
+    serve::PredictorOptions own = options;
+    own.warm_up.rows_file = files[name];
+    models_.push_back(std::make_unique<ModelVersions>(name, directory, policies[name], own));
+  }
 }
 
 std::vector<ModelVersions*> ServedModels::all() const {

@@ -15,6 +15,7 @@ struct ModelFlags {
   std::string name;                            // of one DIR; "": model
   std::vector<std::string> versions;           // "POLICY", or "NAME=POLICY"
   std::vector<std::string> canaries, shadows;  // "VERSION:PERCENT", or "NAME=VERSION:PERCENT"
+  std::vector<std::string> warm_up_files;      // "FILE", or "NAME=FILE"
 };
 
 class ServedModels {

@@ -113,7 +113,7 @@ void Connection::Advance() {
   }
   if (phase_ == Phase::kHead && !ReadHead()) return Read();
   if (phase_ == Phase::kBody && !ReadBody()) return Read();
-  if (phase_ == Phase::kBody) return Dispatch();
+  if (phase_ == Phase::kBody) return OnRequest();
   if (phase_ == Phase::kIdle) Read();
 }
 
@@ -137,6 +137,8 @@ bool Connection::ReadHead() {
     entry_.path = std::string(parser_->get().target());
   }
   CheckHead(parser_->get());
+  const auto accepts = parser_->get()[http::field::accept_encoding];
+  accepts_gzip_ = AcceptsGzip({accepts.data(), accepts.size()});
   BeginBody();
   return true;
 }
@@ -171,22 +173,42 @@ bool Connection::ReadBody() {
       ThrowUnreadable(error, limits_.max_body);
     }
   }
-  ChargeBody();
+  ChargeBody(std::ssize(parser_->get().body()));
   return parser_->is_done();
 }
 
-void Connection::ChargeBody() {
-  const int64_t bytes = std::ssize(parser_->get().body()) - kFreeBodyBytes - charged_;
-  if (bytes <= 0) return;
-  if (!table_.TakeBytes(bytes))
+void Connection::ChargeBody(int64_t bytes) {
+  const int64_t more = bytes - kFreeBodyBytes - charged_;
+  if (more <= 0) return;
+  if (!table_.TakeBytes(more))
     throw HttpError(503,
                     "the bodies of other requests fill the memory that is set aside for them; "
                     "try again");
-  charged_ += bytes;
+  charged_ += more;
+}
+
+void Connection::OnRequest() {
+  Enter(Phase::kAnswering, std::chrono::hours(24 * 365));  // the queue has a deadline of its own
+  auto& message = parser_->get();
+  entry_.request_bytes = std::ssize(message.body());
+  const auto name = message[http::field::content_encoding];
+  const auto encoding = ParseBodyEncoding({name.data(), name.size()}).value();
+  if (encoding == BodyEncoding::kIdentity || message.body().empty()) return Dispatch();
+  decoder_.emplace(encoding, std::move(message.body()), limits_.max_body);
+  Decode();
+}
+
+void Connection::Decode() {
+  if (phase_ != Phase::kAnswering) return;
+  const bool done = decoder_->Step();
+  ChargeBody(static_cast<int64_t>(decoder_->bytes()));
+  if (!done) return Post([this] { Decode(); });
+  parser_->get().body() = decoder_->Take();
+  decoder_.reset();
+  Dispatch();
 }
 
 void Connection::Dispatch() {
-  Enter(Phase::kAnswering, std::chrono::hours(24 * 365));  // the queue has a deadline of its own
   keep_alive_ = parser_->keep_alive();
   auto message = parser_->release();
   parser_.reset();
@@ -195,7 +217,6 @@ void Connection::Dispatch() {
                       .content_type = std::string(message[http::field::content_type]),
                       .json_bytes = {},
                       .body = std::move(message.body())};
-  entry_.request_bytes = std::ssize(request.body);
   if (message.count(kJsonBytesHeader) > 0)
     request.json_bytes = std::string(message[kJsonBytesHeader]);
   service_.Answer(std::move(request), [self = shared_from_this()](HttpResponse response) {
@@ -203,8 +224,17 @@ void Connection::Dispatch() {
   });
 }
 
+void Connection::Encode(HttpResponse& response) const {
+  if (!accepts_gzip_ || response.body.size() < kSmallestEncoded) return;
+  if (auto encoded = Gzip(response.body)) {
+    response.body = std::move(*encoded);
+    response.encoding = "gzip";
+  }
+}
+
 void Connection::Reply(HttpResponse response) noexcept {
   try {
+    Encode(response);
     asio::dispatch(socket_.get_executor(),
                    [self = shared_from_this(), response = std::move(response)]() mutable {
                      self->Guarded([&] {
@@ -226,6 +256,7 @@ void Connection::Refuse(const std::exception& error) {
 void Connection::Write(HttpResponse response) {
   Enter(Phase::kWriting, limits_.write_time);
   parser_.reset();
+  decoder_.reset();
   table_.GiveBytes(std::exchange(charged_, 0));  // before a client that has the answer asks again
   keep_alive_ = keep_alive_ && !table_.draining;
   message_.emplace(static_cast<http::status>(response.status), version_);
@@ -233,6 +264,10 @@ void Connection::Write(HttpResponse response) {
     message_->set(http::field::content_type, response.content_type);
   if (response.model_version)
     message_->set(kVersionHeader, std::to_string(*response.model_version));
+  if (!response.encoding.empty()) {
+    message_->set(http::field::content_encoding, response.encoding);
+    message_->set(http::field::vary, "Accept-Encoding");
+  }
   if (!response.allow.empty()) message_->set(http::field::allow, response.allow);
   if (response.status == 503) message_->set(http::field::retry_after, kRetrySeconds);
   if (!response.model_digest.empty()) message_->set(kDigestHeader, response.model_digest);

@@ -6,6 +6,8 @@
 //
 //   idle -> head -> body -> answering -> writing -> idle, or, at its end, lingering -> closed
 //
+// An encoded body is decoded while it is in "answering".
+//
 // Whatever is wrong with a request is answered once, and the connection closed: what lies behind it
 // is no request. Lingering reads what still comes, for a moment, so that the answer is not lost.
 #include <atomic>
@@ -21,6 +23,7 @@
 #include <string>
 
 #include "serve/http/access_log.h"
+#include "serve/http/body_encoding.h"
 #include "serve/http/connection_limits.h"
 #include "serve/http/connection_table.h"
 #include "serve/http/inference_service.h"
@@ -68,8 +71,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool ReadBody();
   void BeginBody();
   void Continue();
-  void ChargeBody();
+  // The request's body takes so many bytes by now.
+  void ChargeBody(int64_t bytes);
+  // All of the request is there.
+  void OnRequest();
+  // Decodes an encoded body, step by step, and dispatches the request then.
+  void Decode();
   void Dispatch();
+  // Encodes a body that is worth it, if the client takes that; on the thread that has the answer.
+  void Encode(HttpResponse& response) const;
   void Reply(HttpResponse response) noexcept;
   void Refuse(const std::exception& error);
   void Write(HttpResponse response);
@@ -93,8 +103,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::flat_buffer buffer_;      // came, and is not read yet
   HeadScanner scanner_;
   std::optional<Parser> parser_;
-  int64_t charged_ = 0;  // of ConnectionLimits::max_bodies
-  bool is_head_ = false, keep_alive_ = false;
+  std::optional<BodyDecoder> decoder_;  // while the body is decoded
+  int64_t charged_ = 0;                 // of ConnectionLimits::max_bodies
+  bool is_head_ = false, keep_alive_ = false, accepts_gzip_ = false;
   unsigned version_ = 11;
   std::optional<Message> message_;  // being written
   AccessEntry entry_;               // of the request, where there is a log; status 0: none

@@ -26,6 +26,7 @@ struct HttpResponse {
   std::string body;
   std::optional<int64_t> model_version = {};     // that the answer comes from
   std::string model_digest = {};                 // of that version
+  std::string encoding = {};                     // of the body; "": none
   std::string allow = {};                        // with 405: the methods that the path takes
   std::optional<InferenceFacts> inference = {};  // of an answer to an inference
 };

@@ -81,7 +81,8 @@ class HttpServer::Impl {
             models, InferenceServiceOptions{.admin = options_.admin,
                                             .large_workers = options_.io_threads,
                                             .queue = options_.queue,
-                                            .access_log = options_.access_log})) {}
+                                            .access_log = options_.access_log,
+                                            .warm_up = options_.warm_up})) {}
 
   int port() const { return port_; }
 
@@ -106,6 +107,7 @@ class HttpServer::Impl {
 
  private:
   void MoveBytes() {
+    service_->WarmUp();
     for (;;) {
       try {
         io_.run();

@@ -21,7 +21,7 @@
 // tells contents apart that had one version number. Errors are {"error": what}: 400 for a request that
 // makes no sense, 403 for load and deltas without `admin`, 404 for another model or path, 405 for
 // another method, 408 for a request that comes too slowly, 413 for a body beyond max_body, 415 for
-// another content type or an encoded body, 431 for too long a head, 500 for scores that are not
+// another content type or encoding of the body, 431 for too long a head, 500 for scores that are not
 // finite, 503 where too many requests or connections are there or memory ran out, 504 where a
 // request waited too long. There is no TLS and no authentication: beyond localhost, put a proxy in
 // front.
@@ -50,6 +50,7 @@ struct HttpServerOptions {
   ConnectionLimits limits = {};
   std::chrono::milliseconds drain_time{5'000};  // that requests which have begun get after Stop
   RequestQueueOptions queue = {};
+  int warm_up = 0;                  // made-up rows that each thread answers before Run serves
   AccessLog* access_log = nullptr;  // of all requests; it must outlive the server
 };
 

@@ -13,6 +13,7 @@
 #include "serve/http/repository_protocol.h"
 #include "serve/http/request_path.h"
 #include "serve/http/server_metrics.h"
+#include "serve/http/service_warm_up.h"
 #include "serve/http/shadow_traffic.h"
 
 namespace tessera::serve {
@@ -76,6 +77,8 @@ class InferenceService::Impl {
     queue_.reset();  // its last answers may be large
     late_.join();
   }
+
+  void WarmUp() const { WarmUpService(*queue_, options_.queue.workers, models_, options_.warm_up); }
 
   void Answer(HttpRequest request, HttpReply reply) {
     auto route = RouteOf(request.target);
@@ -381,6 +384,8 @@ InferenceService::InferenceService(const std::vector<ModelVersions*>& models,
                                    InferenceServiceOptions options)
     : impl_(std::make_unique<Impl>(models, std::move(options))) {}
 InferenceService::~InferenceService() = default;
+
+void InferenceService::WarmUp() { impl_->WarmUp(); }
 
 void InferenceService::Answer(HttpRequest request, HttpReply reply) noexcept {
   try {

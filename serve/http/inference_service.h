@@ -18,6 +18,7 @@ struct InferenceServiceOptions {
   int large_workers = 2;  // threads that read and write large bodies
   RequestQueueOptions queue = {};
   const AccessLog* access_log = nullptr;  // whose losses metrics show
+  int warm_up = 0;                        // rows that WarmUp answers
 };
 
 class InferenceService {
@@ -26,6 +27,9 @@ class InferenceService {
   InferenceService(const std::vector<ModelVersions*>& models, InferenceServiceOptions options);
   // Answers the requests that are there first.
   ~InferenceService();
+
+  // Lets this thread and all workers do once what requests will ask of them (service_warm_up.h).
+  void WarmUp();
 
   // Calls `reply` once, in this call or later, by this thread or another. Returns soon: what takes
   // long is left to others. Throws nothing.

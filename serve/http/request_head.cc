@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "serve/http/body_encoding.h"
 #include "serve/http/http_error.h"
 
 namespace tessera::serve::internal {
@@ -34,11 +35,11 @@ void CheckLength(const http::request_header<>& head) {
 }
 
 void CheckBodyType(const http::request_header<>& head) {
-  if (head.count(field::content_encoding) > 0 &&
-      (head.count(field::content_encoding) > 1 ||
-       !iequals(head[field::content_encoding], "identity")))
-    throw HttpError(415, Format("Content-Encoding {}: the body is encoded; send it as it is",
-                                std::string(head[field::content_encoding].substr(0, 40))));
+  const auto encoding = head[field::content_encoding];
+  if (head.count(field::content_encoding) > 1 ||
+      !ParseBodyEncoding({encoding.data(), encoding.size()}))
+    throw HttpError(415, Format("Content-Encoding {}: expected one of gzip, deflate and identity",
+                                std::string(encoding.substr(0, 40))));
   if (iequals(head[field::content_type].substr(0, 10), "multipart/"))
     throw HttpError(415, "expected JSON or safetensors");
 }

@@ -23,7 +23,8 @@ class HeadScanner {
 
 // Throws HttpError: 400 for a body length that is said twice or in two ways, a body on GET or HEAD,
 // an encoding of the transfer other than chunked, a missing or second Host, and a target that is no
-// path; 415 for encoded and for multipart bodies; 417 for an Expect that is not 100-continue.
+// path; 415 for a body encoded in another way than body_encoding.h has, and for multipart
+// bodies; 417 for an Expect that is not 100-continue.
 void CheckHead(const boost::beast::http::request_header<>& head);
 
 }  // namespace tessera::serve::internal

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "serve/last_holder.h"
 #include "serve/model_inputs.h"
 
 namespace tessera::serve {
@@ -19,6 +20,13 @@ std::shared_ptr<Predictor> Borrowed(Predictor& predictor) {
 
 bool AreSame(const std::vector<ServedVersion>& served, const std::vector<VersionFolder>& chosen) {
   return std::ranges::equal(served, chosen, {}, &ServedVersion::number, &VersionFolder::number);
+}
+
+// A call holds its predictor and, a moment longer, the model that it computes with.
+void Retire(std::shared_ptr<Predictor> predictor) {
+  std::shared_ptr<const ServedModel> model = predictor->model();
+  LetGo(std::move(predictor));
+  LetGo(std::move(model));
 }
 
 const ServedVersion* FindNumber(const std::vector<ServedVersion>& versions, int64_t number) {
@@ -42,7 +50,7 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
     return;
   }
   CheckAreThere(policy_, VersionFoldersIn(directory_), directory_);
-  LoadChosen(options_.new_inputs);
+  Use(LoadChosen(options_.new_inputs));
 }
 
 ModelVersions::ModelVersions(std::string name, Predictor& predictor)
@@ -100,11 +108,11 @@ std::shared_ptr<Predictor> ModelVersions::Load(const VersionFolder& folder,
     if (accept) accept(spec);
   };
   options.before = before;
+  options.beside = !versions().empty();
   return std::make_shared<Predictor>(folder.path, options);
 }
 
-// Loads the versions that are chosen and not served, and serves those from then on.
-void ModelVersions::LoadChosen(bool new_inputs) {
+ModelVersions::Versions ModelVersions::LoadChosen(bool new_inputs) {
   const Versions served = versions();
   Versions next;
   std::shared_ptr<const ServedModel> before;
@@ -115,19 +123,24 @@ void ModelVersions::LoadChosen(bool new_inputs) {
                     there != nullptr ? there->predictor : Load(folder, before.get(), new_inputs)});
     before = next.back().predictor->model();
   }
-  Use(std::move(next));
+  return next;
 }
 
 void ModelVersions::Use(Versions versions) {
-  const std::lock_guard lock(mutex_);
-  std::swap(versions_, versions);
-  retired_.newest_version_seen = 0;  // all that the folder has are loaded
-  for (const ServedVersion& before : versions) {
-    if (FindNumber(versions_, before.number) != nullptr) continue;
-    const DeltaCounts counts = before.predictor->delta_counts();
-    retired_.taken += counts.taken;
-    retired_.failed += counts.failed;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(versions_, versions);
+    retired_.newest_version_seen = 0;  // all that the folder has are loaded
+    std::erase_if(versions, [&](const ServedVersion& before) {
+      return FindNumber(versions_, before.number) != nullptr;
+    });
+    for (const ServedVersion& before : versions) {
+      const DeltaCounts counts = before.predictor->delta_counts();
+      retired_.taken += counts.taken;
+      retired_.failed += counts.failed;
+    }
   }
+  for (ServedVersion& before : versions) Retire(std::move(before.predictor));
 }
 
 template <typename Fn>
@@ -146,7 +159,7 @@ void ModelVersions::Counted(Fn&& load) {
 void ModelVersions::Reload(bool new_inputs) {
   const std::lock_guard one_at_a_time(reload_mutex_);
   Counted([&] {
-    if (is_folder_) return LoadChosen(new_inputs);
+    if (is_folder_) return Use(LoadChosen(new_inputs));
     current()->Reload("", new_inputs);
   });
 }
@@ -177,7 +190,7 @@ bool ModelVersions::FollowFolder() {
     const std::lock_guard lock(mutex_);
     retired_.newest_version_seen = std::max(retired_.newest_version_seen, chosen.back().number);
   }
-  Counted([&] { LoadChosen(options_.new_inputs); });
+  Counted([&] { Use(LoadChosen(options_.new_inputs)); });
   return true;
 }
 

@@ -67,7 +67,8 @@ class ModelVersions {
 
  private:
   using Versions = std::vector<ServedVersion>;
-  void LoadChosen(bool new_inputs);
+  // The versions that are chosen: those that are served already, and others, which it loads.
+  Versions LoadChosen(bool new_inputs);
   // Loads, and counts how it went.
   template <typename Fn>
   void Counted(Fn&& load);
@@ -75,6 +76,7 @@ class ModelVersions {
   std::vector<VersionFolder> Chosen() const;
   std::shared_ptr<Predictor> Load(const VersionFolder& folder, const ServedModel* before,
                                   bool new_inputs) const;
+  // Serves them, and lets the others go.
   void Use(Versions versions);
   std::shared_ptr<Predictor> WithNumber(int64_t number) const;
 

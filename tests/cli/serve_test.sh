@@ -73,8 +73,10 @@ for bits in 16 8 4; do
   json other.json 'd["examples"] == 500 and d["calls"] == 8 and d["auc"] > 0.5'
 done
 
-# ---- serve, on a free port
-"$tessera" serve bits8 --port 0 --name clicks --admin >served 2>errors &
+# ---- serve, on a free port, after a warm-up of which no metric knows
+printf '{"cat_0": "1f"}\n{"int_0": 3}\n' >rows.jsonl
+"$tessera" serve bits8 --port 0 --name clicks --admin --warm-up 3 --warm-up-file rows.jsonl \
+  >served 2>errors &
 server=$!
 trap 'kill -9 $server 2>/dev/null' EXIT
 for _ in $(seq 600); do
@@ -97,6 +99,10 @@ body="{\"inputs\": [$dense, $(input cat_0 "" INT64 1), $(input cat_1 "" INT64 2)
   INT64 99)]}"
 http GET /v2/health/ready ""
 has answer "200 OK"
+http GET /metrics ""
+has answer 'tessera_table_ids_total{model="clicks",table="b",result="hit"} 0'
+has answer 'tessera_table_ids_total{model="clicks",table="b",result="miss"} 0'
+lacks answer 'tessera_requests_total{model="clicks"'
 http POST /v2/models/clicks/infer "$body"
 has answer "200 OK"
 has answer '"name":"score"'
@@ -166,5 +172,17 @@ fails_saying "nowhere: cannot be read" quantize nowhere -o x
 fails_saying "nowhere: cannot be read" export newer.safetensors --delta nowhere
 fails_saying "nowhere: cannot be read" predict nowhere --data eval.tsv
 fails_saying "nowhere: cannot be read" serve nowhere
+mkdir nothing
+makes="or a model directory (model.json and the weights that it names), which tessera quantize \
+CHECKPOINT -o DIR makes"
+for command in serve rollback; do
+  fails_saying "nothing: there is no saved model in this folder: " $command nothing
+  has err "$makes"
+done
+fails_saying "--warm-up-file needs a --warm-up above 0" \
+  serve bits8 --warm-up 0 --warm-up-file rows.jsonl
+fails_saying "there is no model b" serve a=bits8 --warm-up-file b=rows.jsonl
+echo '{"cat_0": "zz"}' >wrong.jsonl
+fails_saying "wrong.jsonl:1: cat_0" serve bits8 --port 0 --warm-up-file wrong.jsonl
 fails_saying "cannot listen on 192.0.2.1:1" serve bits8 --host 192.0.2.1 --port 1
 [ ! -e x ] || fail "x was made"

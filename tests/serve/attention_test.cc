@@ -58,7 +58,7 @@ TEST(Attention, ABagThatIsTooLongIsRefusedByName) {
   std::filesystem::remove_all(model);
   trainer.Save(file);
   serve::WriteModel(ctx, ReadCheckpoint(file), {}, model, {});
-  serve::Predictor predictor(model);
+  serve::Predictor predictor(model, {.warm_up = {.requests = 2, .max_batch = 70, .calls = 2}});
   BagsOfIds longer = Bags();
   longer.longest = 2 * kLongest;
   const Batch batch = longer(ctx, 1, 64);

@@ -56,7 +56,7 @@ class IdWeightsTest : public ::testing::Test {
 
 TEST_F(IdWeightsTest, AreTrainedAndServed) {
   EXPECT_LT(losses_.back(), losses_.front() - 0.1);
-  serve::Predictor predictor(model_);
+  serve::Predictor predictor(model_, {.warm_up = {.requests = 2, .max_batch = 70, .calls = 2}});
   for (const int64_t size : {5, 30'000}) {
     const Batch batch = kBags(ctx_, 100, size);
     EXPECT_EQ(predictor.Predict({.dense = batch.dense, .features = batch.features}),

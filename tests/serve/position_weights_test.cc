@@ -60,7 +60,7 @@ TEST(PositionWeights, ABagThatIsTooLongIsRefusedByName) {
   std::filesystem::remove_all(model);
   trainer.Save(file);
   serve::WriteModel(ctx, ReadCheckpoint(file), {}, model, {});
-  serve::Predictor predictor(model);
+  serve::Predictor predictor(model, {.warm_up = {.requests = 2, .max_batch = 70, .calls = 2}});
   Batch batch = kBags(ctx, 1, 1);
   std::vector<std::pair<std::string, JaggedTensor>> bags;
   for (const std::string& key : batch.features.keys()) {

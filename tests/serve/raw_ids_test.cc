@@ -50,7 +50,7 @@ TEST_P(ServedRawIds, AreServedAsTheTrainerReadsThem) {
   std::filesystem::remove_all(directory);
   run.Scores();  // a growing table's row of unknown ids comes into use
   WriteModel(ctx, run.Save(), {}, directory);
-  Predictor predictor(directory);
+  Predictor predictor(directory, {.warm_up = {.requests = 2, .max_batch = 70, .calls = 2}});
   EXPECT_EQ(predictor.Predict(run.request()), run.Scores());
   EXPECT_GT(predictor.model()->counter(0).misses, 0);
   int64_t ids_set = 0, added = 0;

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Types, ServedTasks,
 
 TEST_P(ServedTasks, AnswerByName) {
   EXPECT_LT(losses_.back(), losses_.front() - 0.1);
-  serve::Predictor predictor(model_);
+  serve::Predictor predictor(model_, {.warm_up = {.requests = 2, .max_batch = 70, .calls = 2}});
   const Batch batch = Probe(6);
   const std::vector<float> expected = trainer_.Predict(batch).ToVector<float>();
   ASSERT_EQ(expected.size(), 12u);

@@ -79,7 +79,9 @@ TEST(HostileRequests, HeadsAndBodiesOfOtherKinds) {
                  {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400},  // TLS
                  {std::string(20'000, 'A'), 431},
                  {Get("Host: x\r\nA: " + std::string(20'000, 'b') + "\r\n"), 431},
-                 {Post("Content-Encoding: gzip\r\n" + body, "{}"), 415},
+                 {Post("Content-Encoding: br\r\n" + body, "{}"), 415},
+                 {Post("Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n" + body, "{}"), 415},
+                 {Post("Content-Encoding: gzip\r\n" + body, "{}"), 400},
                  {Post("Content-Type: multipart/form-data; boundary=x\r\n" + body, "{}"), 415},
                  {Post("Expect: 200-ok\r\n" + body, "{}"), 417}});
 }
