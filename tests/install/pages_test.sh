@@ -45,5 +45,11 @@ expect --dim tessera bench lookup --di
 expect --canary tessera serve models --can
 touch rates.json
 expect rates.json tessera train --config rates
+expect cuda tessera train --device cu
+expect cuda tessera evaluate model.safetensors --device cu
+expect "none" tessera quantize model.safetensors --default-row n
+expect "avx2 avx512" tessera bench lookup --isa av
+expect "f32 f16" tessera bench update --row-type f
+expect rates.json tessera train --plan rat
 expect "" tessera nothing --c
 grep -q '^#compdef tessera$' "$prefix/share/zsh/site-functions/_tessera" || fail "zsh's"
