@@ -34,8 +34,8 @@ struct PredictorOptions {
   // Whether others are served while this is made: it is then read by few threads, in the
   // background, as in every Reload.
   bool beside = false;
-  // What each model answers before it answers calls, but for those that deltas make. One that
-  // cannot is refused as a bad one is.
+  // Each model answers it before it answers calls, but for those that deltas make. One that cannot
+  // is refused as a bad one is.
   WarmUp warm_up = {};
 };
 

@@ -1,11 +1,14 @@
 #include "serve/warm_up.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "runtime/files/files.h"
+#include "runtime/tensor.h"
 #include "serve/raw_rows.h"
 
 namespace tessera::serve {

@@ -49,10 +49,7 @@ std::optional<BodyEncoding> ParseBodyEncoding(std::string_view name) {
 }
 
 BodyDecoder::BodyDecoder(BodyEncoding encoding, std::string encoded, size_t most)
-    : encoding_(encoding),
-      encoded_(std::move(encoded)),
-      most_(most),
-      end_(&stream_, inflateEnd) {
+    : encoding_(encoding), encoded_(std::move(encoded)), most_(most), end_(&stream_, inflateEnd) {
   const int window = kWindow + (encoding_ == BodyEncoding::kGzip ? kGzipFormat : 0);
   if (inflateInit2(&stream_, window) != Z_OK) throw std::bad_alloc();
   stream_.next_in = BytesOf(encoded_.data());
@@ -97,8 +94,8 @@ bool BodyDecoder::Step() {
   if (Left() == 0 && stream_.avail_out > 0)
     throw HttpError(400, Format("the body's {} data are cut short", name));
   if (room == 0)
-    throw HttpError(413, Format("the body has more than {} bytes once its {} is decoded", most_,
-                                name));
+    throw HttpError(413,
+                    Format("the body has more than {} bytes once its {} is decoded", most_, name));
   return false;
 }
 

@@ -9,7 +9,7 @@ namespace tessera::serve {
 
 struct ConnectionLimits {
   size_t max_header = 16 << 10;  // bytes of a request's head; beyond: 431
-  size_t max_body = 16 << 20;    // bytes, also of chunked ones; beyond: 413
+  size_t max_body = 16 << 20;    // bytes, also of chunked and of decoded ones; beyond: 413
   // Bytes of all bodies beyond their first 64 KiB, read or being answered; beyond: 503.
   int64_t max_bodies = int64_t{256} << 20;
   int connections = 1024;                         // the next is answered by 503 and closed

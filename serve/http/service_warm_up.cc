@@ -39,8 +39,8 @@ std::string MadeUpRowJson(const ModelSpec& spec) {
                             R"("data":[{}]}})",
                             kDenseInput, spec.net.dense_in, dense);
   for (const std::string& feature : spec.Features())
-    json += Format(R"(,{{"name":{},"datatype":"INT64","shape":[1],"data":[0]}})",
-                   QuotedJson(feature));
+    json +=
+        Format(R"(,{{"name":{},"datatype":"INT64","shape":[1],"data":[0]}})", QuotedJson(feature));
   return json + "]}";
 }
 

@@ -6,6 +6,7 @@ ends in time. Prints the honest p50 and p99 with and without the attack."""
 
 import asyncio
 import collections
+import gzip
 import json
 import random
 import re
@@ -35,6 +36,8 @@ PREDICTION = {
     ]
 }
 BODY = json.dumps(PREDICTION).encode()
+ZIPPED = gzip.compress(BODY)
+BOMB = gzip.compress(b" " * (64 << 20))
 
 
 def request(body=BODY, method=b"POST", path=INFER.encode(), headers=(), length=None):
@@ -81,6 +84,16 @@ def damaged_bytes(dice):
     for _ in range(dice.choice([1, 1, 4, 40])):
         data[dice.randrange(len(data))] = dice.randrange(256)
     return bytes(data)
+
+
+def damaged_gzip(dice):
+    data = bytearray(ZIPPED)
+    for _ in range(dice.choice([0, 1, 4])):
+        data[dice.randrange(len(data))] = dice.randrange(256)
+    return request(
+        bytes(data[: dice.choice([len(data), dice.randrange(len(data))])]),
+        headers=[b"Content-Encoding: " + dice.choice([b"gzip", b"gzip", b"deflate"])],
+    )
 
 
 def duplicate_keys(dice):
@@ -146,6 +159,8 @@ HOSTILE = {
             )
         ]
     ),
+    "damaged gzip": damaged_gzip,
+    "bombs": lambda dice: request(BOMB, headers=[b"Content-Encoding: gzip"]),
     "ranges of metrics": lambda dice: request(
         b"", b"GET", b"/metrics", [b"Range: bytes=" + b",".join([b"0-"] * 700)]
     ),
@@ -314,6 +329,7 @@ async def main_async(server, tally):
                 "other paths",
                 "other methods",
                 "encodings",
+                "damaged gzip",
                 "binary tensors",
                 "ranges of metrics",
             )

@@ -181,7 +181,8 @@ fails_saying "it is a file; this saves checkpoints in a folder" train \
 
 # ---- what is no model at all, what lacks a configuration, and what was changed
 mkdir nothing
-fails_saying "nothing: there is no saved model in this folder: expected a checkpoint of ranks (index.json)" inspect nothing
+fails_saying "nothing: there is no saved model in this folder: expected a checkpoint of ranks \
+(index.json)" inspect nothing
 fails_saying "nowhere: cannot be read" predict nowhere --data eval.tsv
 fails_saying "torchrec.safetensors: it does not say what the model is: give --config FILE" reshard \
   torchrec.safetensors --world-size 2 --plan row_wise --out x

@@ -57,10 +57,8 @@ TEST(WarmUp, ChangesNeitherScoresNorCounts) {
   const std::string directory = WriteSmallModel(small, "counts");
   const std::string rows = FileOfRows("rows.jsonl", "{\"cat_0\": \"7\"}\n{\"cat_1\": \"1f\"}\n");
   for (const std::string& file : {std::string(), rows}) {
-    Predictor predictor(directory, {.warm_up = {.requests = 3,
-                                                .max_batch = 100,
-                                                .calls = 2,
-                                                .rows_file = file}});
+    Predictor predictor(
+        directory, {.warm_up = {.requests = 3, .max_batch = 100, .calls = 2, .rows_file = file}});
     predictor.Reload();
     EXPECT_EQ(Counted(*predictor.model()), 0);
     EXPECT_EQ(predictor.Predict(small.request), small.scores);

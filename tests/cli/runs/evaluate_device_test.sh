@@ -1,5 +1,5 @@
 #!/bin/bash
-# tessera evaluate --device on an emulated GPU: the metrics that the CPU has for the same checkpoint.
+# tessera evaluate --device on an emulated GPU: the metrics that the CPU has for a checkpoint.
 source "$(dirname "$0")/../cli_test_lib.sh"
 sed 's/"rows": 5000, "eval_rows": 1000/"rows": 640, "eval_rows": 128/' small.json >short.json
 

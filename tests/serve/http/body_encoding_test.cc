@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 std::string Deflated(const std::string& text) {
   uLongf size = compressBound(text.size());
   std::string out(size, '\0');
-  compress(reinterpret_cast<Bytef*>(out.data()), &size,
-           reinterpret_cast<const Bytef*>(text.data()), text.size());
+  compress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
+           text.size());
   out.resize(size);
   return out;
 }
@@ -70,9 +70,9 @@ TEST(BodyEncoding, TakesAsMuchAsTheLimitAndNoByteMore) {
     for (const char c : {'x', '\0'}) {
       const std::string fits(most, c), over(most + 1, c);
       EXPECT_EQ(Decoded(BodyEncoding::kGzip, *Gzip(fits), most), fits);
-      EXPECT_EQ(Refusal(BodyEncoding::kGzip, *Gzip(over), most),
-                "413 the body has more than " + std::to_string(most) +
-                    " bytes once its gzip is decoded");
+      EXPECT_EQ(
+          Refusal(BodyEncoding::kGzip, *Gzip(over), most),
+          "413 the body has more than " + std::to_string(most) + " bytes once its gzip is decoded");
     }
   const std::string bomb = Deflated(std::string(64 << 20, 'x'));
   EXPECT_LT(bomb.size(), size_t{1} << 20);

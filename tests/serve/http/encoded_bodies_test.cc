@@ -54,9 +54,8 @@ TEST(EncodedBodies, OfRequestsAreDecoded) {
 // JSON's length is that of the decoded body, as Triton's clients say it.
 TEST(EncodedBodies, TensorsBehindJson) {
   Serving serving("binary");
-  std::string json =
-      R"({"inputs": [{"name": "dense", "shape": [1, 13], "datatype": "FP32", )"
-      R"("parameters": {"binary_data_size": 52}})";
+  std::string json = R"({"inputs": [{"name": "dense", "shape": [1, 13], "datatype": "FP32", )"
+                     R"("parameters": {"binary_data_size": 52}})";
   for (const char* name : {"cat_0", "cat_1", "cat_2", "cat_9"})
     json += std::string(R"(, {"name": ")") + name +
             R"(", "shape": [1], "datatype": "INT64", "data": [1]})";
