@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 
+#include "runtime/base/background.h"
 #include "runtime/base/hash.h"
 #include "runtime/files/files.h"
 #include "train/checkpoint/checkpoint.h"
@@ -37,13 +39,23 @@ ModelSpec ReadAccepted(const std::string& directory, const ModelChainOptions& op
   return spec;
 }
 
-void CheckIntact(const MappedTensors& weights, int threads) {
+// Reads all bytes, which takes long, and takes no lock that a request may wait for: a thread of
+// lower priority would hold that longer.
+bool IsIntact(const MappedTensors& weights, bool beside) {
+  if (!beside) return weights.IsIntact(/*threads=*/0);
+  const int quarter = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 4);
+  bool intact = false;
+  RunInBackground([&] { intact = weights.IsIntact(quarter); });
+  return intact;
+}
+
+void CheckIntact(const MappedTensors& weights, bool beside) {
   if (weights.Metadata(CheckpointChecksum().key).empty())
     throw Error(
         Format("{}: it has no checksum: an older tessera wrote it; tessera quantize writes it "
                "anew",
                weights.path()));
-  if (!weights.IsIntact(threads))
+  if (!IsIntact(weights, beside))
     throw Error(
         Format("{}: its bytes do not have their crc32: the file is damaged", weights.path()));
 }
@@ -83,7 +95,7 @@ ModelChain::ModelChain(const std::string& directory, const ModelChainOptions& op
       base_(ReadAccepted(directory_, options)),
       weights_(PathOfNamed(directory_, base_.weights), /*writable=*/true),
       newest_version_seen_(base_.version) {
-  CheckIntact(weights_, options.threads);
+  CheckIntact(weights_, options.beside);
   current_ = ServedTables::Map(weights_, base_);
   model_ = std::make_shared<const ServedModel>(
       base_, DigestAfter("", base_, crc32()), current_->Lease(),

@@ -30,8 +30,9 @@ struct ModelChainOptions {
   BadDeltas bad_deltas = BadDeltas::kError;
   // Counters of tables that it has, too, go on.
   const ServedModel* before = nullptr;
-  // That read all bytes of the weights; 0: all cores.
-  int threads = 0;
+  // Whether other models are served meanwhile: all bytes of the weights are then read by a quarter
+  // of the cores, at a lower priority, else by all.
+  bool beside = false;
   // Throws Error to refuse the model of the directory before its weights are read.
   std::function<void(const ModelSpec&)> accept = {};
 };

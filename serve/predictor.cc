@@ -1,25 +1,13 @@
 #include "serve/predictor.h"
 
-#include <algorithm>
 #include <deque>
 #include <span>
-#include <thread>
 #include <utility>
 
-#include "runtime/base/background.h"
 #include "serve/last_holder.h"
 #include "serve/model_inputs.h"
 
 namespace tessera::serve {
-namespace {
-
-// The threads that read a new model while another one is served: most cores go on serving.
-int ThreadsBeside() {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 4);
-}
-
-}  // namespace
-
 // A context that nobody else uses meanwhile.
 class Predictor::ContextLease {
  public:
@@ -55,10 +43,10 @@ class Predictor::ContextLease {
 Predictor::Predictor(std::string directory, PredictorOptions options)
     : options_(options),
       directory_(std::move(directory)),
-      chain_(Load(
-          directory_,
-          {.bad_deltas = options.bad_deltas, .before = options.before, .accept = options.accept},
-          options.beside)),
+      chain_(Load(directory_, {.bad_deltas = options.bad_deltas,
+                               .before = options.before,
+                               .beside = options.beside,
+                               .accept = options.accept})),
       model_(chain_->model()) {
   options_.before = nullptr;
   TESSERA_CHECK_GE(options_.threads, 1, "predictor: threads");
@@ -66,15 +54,10 @@ Predictor::Predictor(std::string directory, PredictorOptions options)
   NoteChain();
 }
 
-std::unique_ptr<ModelChain> Predictor::Load(const std::string& directory, ModelChainOptions options,
-                                            bool beside) const {
-  std::unique_ptr<ModelChain> chain;
-  if (beside) options.threads = ThreadsBeside();
-  const auto load = [&] {
-    chain = std::make_unique<ModelChain>(directory, options);
-    RunWarmUp(options_.warm_up, *chain->model());
-  };
-  beside ? RunInBackground(load) : load();
+std::unique_ptr<ModelChain> Predictor::Load(const std::string& directory,
+                                            const ModelChainOptions& options) const {
+  auto chain = std::make_unique<ModelChain>(directory, options);
+  RunWarmUp(options_.warm_up, *chain->model());
   return chain;
 }
 
@@ -115,9 +98,9 @@ void Predictor::Reload(const std::string& directory, bool new_inputs) {
   const std::lock_guard one_at_a_time(reload_mutex_);
   const std::string& from = directory.empty() ? directory_ : directory;
   auto before = model();
-  ModelChainOptions options{.before = before.get()};
+  ModelChainOptions options{.before = before.get(), .beside = true};
   options.accept = [&](const ModelSpec& next) { CheckTakesPlace(next, *before, from, new_inputs); };
-  auto loaded = Load(from, options, /*beside=*/true);
+  auto loaded = Load(from, options);
   if (!directory.empty()) directory_ = directory;
   chain_ = std::move(loaded);
   Use(chain_->model());

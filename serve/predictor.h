@@ -31,8 +31,8 @@ struct PredictorOptions {
   std::function<void(const ModelSpec&)> accept = {};
   // Counters of tables that it has, too, go on. It is looked at while this is made, and not after.
   const ServedModel* before = nullptr;
-  // Whether others are served while this is made: it is then read by few threads, in the
-  // background, as in every Reload.
+  // Whether others are served while this is made: its weights are then read in the background, as
+  // in every Reload (ModelChainOptions::beside).
   bool beside = false;
   // Each model answers it before it answers calls, but for those that deltas make. One that cannot
   // is refused as a bad one is.
@@ -69,8 +69,8 @@ class Predictor {
  private:
   class ContextLease;
   // The chain of a directory, whose model has answered the warm-up.
-  std::unique_ptr<ModelChain> Load(const std::string& directory, ModelChainOptions options,
-                                   bool beside) const;
+  std::unique_ptr<ModelChain> Load(const std::string& directory,
+                                   const ModelChainOptions& options) const;
   // Makes the contexts of the calls that will run beside each other, and warms them up.
   void WarmUpContexts();
   // Throws Error for a model that is not to take the place of `before`.

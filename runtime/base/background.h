@@ -6,8 +6,8 @@
 namespace tessera {
 
 // Runs fn on a thread of its own, at a lower priority (nice 5), and returns when it has ended.
-// Threads that fn starts inherit the priority, so it must start none that stay. Throws what fn
-// throws, and Error where the thread cannot begin.
+// Threads that fn starts inherit the priority, so it must start none that stay. A lock that it
+// takes may be held for long. Throws what fn throws, and Error where the thread cannot begin.
 void RunInBackground(const std::function<void()>& fn);
 
 }  // namespace tessera
