@@ -117,6 +117,10 @@ void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConf
   trainer_->Load(checkpoint);
 }
 
+std::string RowScorer::training_data() const {
+  return trainer_ == nullptr ? "" : trainer_->progress().data;
+}
+
 void RowScorer::CheckHasMetrics(const std::string& what) const {
   if (std::ranges::any_of(tasks_, [](const auto& task) { return HasMetrics(task.task.loss); }))
     return;

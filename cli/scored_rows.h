@@ -76,6 +76,9 @@ class RowScorer {
 
   bool is_checkpoint() const { return trainer_ != nullptr; }
   const RowInputs& inputs() const { return inputs_; }
+  // The identity of the data that a checkpoint was trained on (data/files/data_identity.h), as
+  // text; "" where it is not known.
+  std::string training_data() const;
   // One for each answer, in their order.
   const std::vector<TrainTask>& tasks() const { return tasks_; }
   // Throws Error, saying what asked, where no task has a metric of single rows.

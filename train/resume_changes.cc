@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include "data/split/row_split.h"
+
 namespace tessera {
 namespace {
 
@@ -47,14 +49,15 @@ class Changes {
     for (const auto& [was, is] : Differences(KeysOf(before), KeysOf(given)))
       Add(was, is, !was.table.empty() && IsGrowing(given, was.table));
   }
-  void CompareData(const DataIdentity& was, const DataIdentity& is, bool shuffled) {
+  void CompareData(const DataIdentity& was, const DataIdentity& is, bool shuffled,
+                   const std::optional<SplitOptions>& split) {
     if (!(was.rows == is.rows)) {
       if (data_counts_ && shuffled)
         RefuseData("the range of rows, which are shuffled,", ToString(was.rows), ToString(is.rows));
       said_.push_back(Format("the range of rows was {}, is {}", was.rows, is.rows));
     }
     for (size_t i = 0; i < std::max(was.paths.size(), is.paths.size()); ++i)
-      ComparePath(i, was, is, shuffled);
+      ComparePath(i, was, is, shuffled, split);
   }
   std::vector<std::string> Sentences() {
     for (const auto& [change, tables] : of_tables_)
@@ -98,7 +101,8 @@ class Changes {
   }
 
   // A last file that has grown counts as if it had been so from the start.
-  void ComparePath(size_t i, const DataIdentity& was, const DataIdentity& is, bool shuffled) {
+  void ComparePath(size_t i, const DataIdentity& was, const DataIdentity& is, bool shuffled,
+                   const std::optional<SplitOptions>& split) {
     const PathIdentity* const before = i < was.paths.size() ? &was.paths[i] : nullptr;
     const PathIdentity* const now = i < is.paths.size() ? &is.paths[i] : nullptr;
     if (before && now && before->SameContent(*now)) return;
@@ -109,6 +113,13 @@ class Changes {
     const std::string is_text = now ? ToString(*now) : "none";
     if (data_counts_ && (!grown || shuffled))
       RefuseData(Format("--data[{}]", i), was_text, is_text);
+    if (split_counts_ && split && GoesByOtherRows(*split) &&
+        (!grown || split->by == SplitBy::kTime))
+      throw Error(Format(
+          "{}: --data[{}] was {} when it was saved, and is {} now. Of other data its data.split {} "
+          "would keep rows for evaluation that it was trained on: go on with the data, or take "
+          "the new ones by --other-data",
+          saved_.path, i, was_text, is_text, *split));
     said_.push_back(Format("--data[{}] was {}, is {}", i, was_text, is_text));
   }
 
@@ -135,7 +146,7 @@ std::vector<std::string> ResumeChanges(const ResumedRun& saved, const TrainConfi
   if (!saved.config.empty()) changes.Compare(ParseTrainConfig(saved.config, saved.path), given);
   if (!saved.progress.data.empty())
     changes.CompareData(DataIdentityFromText(saved.progress.data), data,
-                        given.data.shuffle.has_value());
+                        given.data.shuffle.has_value(), given.data.split);
   return changes.Sentences();
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "bench/train/criteo_dlrm.h"
-#include "bench/train/dense_products.h"
+#include "bench/train/mlp_products.h"
 #include "bench/train/read_work.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
@@ -64,7 +64,7 @@ Work StepWork(Context& ctx, const Point& point) {
   const auto batches = std::make_shared<std::vector<Batch>>();
   const auto source = training->data.OpenTrain(0);
   while (auto batch = source->Next()) batches->push_back(std::move(*batch));
-  const auto products = std::make_shared<DenseProducts>(ctx, config, config.batch_size);
+  const auto products = std::make_shared<MlpProducts>(ctx, config, config.batch_size);
   Work work;
   work.check = [training] { training->Check(); };
   work.contenders = {{"tessera", [training, batches](int round) {
@@ -74,6 +74,19 @@ Work StepWork(Context& ctx, const Point& point) {
   work.limit = {"dense products", [&ctx, products](int) { products->Run(ctx); }};
   work.items = config.batch_size;
   work.item = "examples";
+  return work;
+}
+
+Work ProductsWork(Context& ctx, const Point& point) {
+  const auto products = std::make_shared<MlpProducts>(ctx, ConfigOf(point), point.Int("batch"));
+  const auto library = std::make_shared<Context>(ContextOptions{
+      .device = ctx.device(), .pool = ctx.pool(), .dense_products = DenseProducts::kLibrary});
+  Work work;
+  work.check = [&ctx, products, library] { products->Check(ctx, *library); };
+  work.contenders = {{"tessera", [&ctx, products](int) { products->Run(ctx); }},
+                     {"library", [products, library](int) { products->Run(*library); }}};
+  work.items = products->multiply_adds();
+  work.item = "multiply-adds";
   return work;
 }
 
@@ -92,6 +105,7 @@ Work EpochWork(Context& ctx, const Point& point) {
 Work MakeWork(Context& ctx, const Point& point) {
   const std::string& part = point.Text("part");
   if (part == "step") return StepWork(ctx, point);
+  if (part == "products") return ProductsWork(ctx, point);
   if (part == "epoch") return EpochWork(ctx, point);
   return ReadWork(part, TextOf(point, point.Int("examples")), point.Int("batch"),
                   point.Int("rows"));
@@ -104,7 +118,7 @@ double MemoryOfWork(const Point& point) {
 }
 
 std::vector<std::string> Parts() {
-  std::vector<std::string> parts = {"step", "epoch"};
+  std::vector<std::string> parts = {"step", "products", "epoch"};
   for (const std::string& part : ReadParts()) parts.push_back(part);
   return parts;
 }
@@ -113,8 +127,9 @@ std::vector<Axis> TrainAxes() {
   return {
       {"part",
        {"step"},
-       "step, epoch (from text, to the trained model), or reading alone: rows and batches of "
-       "text; folder, shuffled and npy batches of mapped files; preprocess",
+       "step, products (its dense products alone, beside Eigen's), epoch (from text, to the "
+       "trained model), or reading alone: rows and batches of text; folder, shuffled and npy "
+       "batches of mapped files; preprocess",
        OneOf(Parts())},
       {"dim", {"64"}, "dim of the tables", WholeFrom(1, 4096)},
       {"batch", {"2048"}, "examples of a batch", WholeFrom(1)},

@@ -1,7 +1,8 @@
 #ifndef TESSERA_BENCH_TRAIN_TRAIN_TOPIC_H_
 #define TESSERA_BENCH_TRAIN_TRAIN_TOPIC_H_
 // Training a DLRM on Criteo rows: a step on batches that lie ready, beside its dense products
-// alone; an epoch from a file of text; and the reading of rows by itself.
+// alone; these beside the library's; an epoch from a file of text; and the reading of rows by
+// itself.
 #include "bench/harness/topic.h"
 
 namespace tessera::bench {

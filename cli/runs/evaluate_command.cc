@@ -24,6 +24,8 @@
 #include "cli/show/numbers.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
+#include "data/files/data_identity.h"
+#include "data/split/row_split.h"
 #include "data/synthetic/click_model.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
@@ -69,7 +71,7 @@ struct Outcome {
   EvaluationValues values;
   std::vector<GroupValues> groups;
   std::optional<MetricValues> optimum;  // of planted rows
-  bool has_split = false;               // the model's training split its rows
+  std::string split = {};               // of the rows of the model's training, in words
   int64_t rows = 0, skipped_rows = 0, not_finite = 0;
   BadLineCounts skipped_by_reason;
   double seconds = 0;
@@ -123,8 +125,26 @@ void CheckPart(const Flags& flags, const RowInputs& inputs) {
     throw Error(Format("--part {}: {} was trained without a data.split", flags.part, flags.model));
 }
 
+// Says which rows a part has, and when they may be others than those of the training.
+void SayPart(const Flags& flags, const RowScorer& model) {
+  if (flags.rows.part == RowPart::kAll) return;
+  const SplitOptions& split = *model.inputs().data.split;
+  Note(Format("part {} of the split {}", flags.part, split),
+       {{"part", flags.part}, {"split", ToString(split)}});
+  if (!GoesByOtherRows(split) || model.training_data().empty()) return;
+  const DataIdentity was = DataIdentityFromText(model.training_data()),
+                     is = IdentityOf(flags.rows.data, {});
+  if (!std::ranges::equal(was.paths, is.paths,
+                          [](const auto& a, const auto& b) { return a.SameContent(b); }))
+    Warn(
+        Format("--data are other files than {} was trained on, and its data.split goes by all "
+               "rows: part {} may have rows of the other part",
+               flags.model, flags.part));
+}
+
 Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
   CheckPart(flags, model.inputs());
+  SayPart(flags, model);
   const std::optional<MadeUpRows> made_up = MadeUpRowsOf(flags, model.inputs());
   Outcome outcome;
   std::optional<GroupedMeter> groups;
@@ -143,7 +163,7 @@ Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
   outcome.skipped_by_reason = rows.skipped_by_reason();
   if (groups) outcome.groups = groups->Groups();
   outcome.optimum = OptimumOf(made_up);
-  outcome.has_split = model.inputs().data.split.has_value();
+  if (model.inputs().data.split) outcome.split = ToString(*model.inputs().data.split);
   return outcome;
 }
 
@@ -194,7 +214,7 @@ void Say(const Flags& flags, const Outcome& outcome) {
                 GroupedAucText(flags, outcome).c_str());
   if (outcome.skipped_rows > 0)
     std::printf("%s\n", LeftOut(outcome.skipped_rows, outcome.skipped_by_reason).c_str());
-  if (outcome.has_split && flags.rows.part == RowPart::kAll)
+  if (!outcome.split.empty() && flags.rows.part == RowPart::kAll)
     std::printf(
         "these are all rows: --part eval leaves out those that the training's data.split trains "
         "on\n");
@@ -223,6 +243,7 @@ std::string AsJson(const Flags& flags, const Outcome& outcome) {
   AddEvaluation(json, outcome.values);
   json.update({{"examples", outcome.rows},
                {"part", ToString(flags.rows.part)},
+               {"split", outcome.split},
                {"skipped_rows", outcome.skipped_rows},
                {"not_finite", outcome.not_finite},
                {"seconds", outcome.seconds}});

@@ -26,6 +26,7 @@
 #include "cli/train/train_output.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
+#include "runtime/base/isa.h"
 #include "runtime/base/machine.h"
 #include "runtime/context.h"
 #include "runtime/device/device_properties.h"
@@ -254,6 +255,14 @@ void SayChanges(const std::vector<std::string>& changes) {
   for (const std::string& change : changes) Note("resume: " + change);
 }
 
+void SayIfProductsAreSlow(const Context& ctx) {
+  if (ctx.device() == Device::Cpu() && ctx.dense_products() == DenseProducts::kPortable &&
+      ChosenIsa() == IsaLevel::kBaseline)
+    Warn(
+        "without AVX2 dense products take some 30 times as long as with "
+        "train.dense_products=library, which gives other last bits");
+}
+
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
                 const MemoryThere& there, Resumed& resumed, Communicator* host,
                 const RunLogs& logs) {
@@ -265,6 +274,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .seed = config.seed,
                .pool = nullptr,
                .dense_products = config.dense_products});
+  if (is_leader) SayIfProductsAreSlow(ctx);
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
   if (is_leader && !gpus.why_host.empty()) Note(gpus.why_host);

@@ -32,6 +32,10 @@ RowPart ParseRowPart(const std::string& word) {
   throw Error(Format("part '{}': expected train, eval or all", word));
 }
 
+bool GoesByOtherRows(const SplitOptions& options) {
+  return options.by == SplitBy::kRandom || (options.by == SplitBy::kTime && !options.at);
+}
+
 std::string ToString(const SplitOptions& options) {
   const std::string share = Percent(options.fraction);
   switch (options.by) {

@@ -33,6 +33,9 @@ struct SplitOptions {
 
   friend bool operator==(const SplitOptions&, const SplitOptions&) = default;
 };
+// Whether the side of a row changes with the rows beside it: with its number, or with the time at
+// which the last fraction of all rows begins.
+bool GoesByOtherRows(const SplitOptions& options);
 // "by user, 10 % of its ids for evaluation (seed 1)", "by time, rows from 17 on for evaluation".
 std::string ToString(const SplitOptions& options);
 

@@ -1,6 +1,8 @@
 #ifndef TESSERA_RUNTIME_OPS_GEMM_IMPL_H_
 #define TESSERA_RUNTIME_OPS_GEMM_IMPL_H_
 // The matrix product on each device.
+#include <memory>
+
 #include "runtime/base/host_device.h"
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/kernels/activation_formulas.h"

@@ -32,8 +32,8 @@ for code in 0 1 130 143; do grep -qE "^  $code +[A-Z]" out ||
 run 0 --version
 grep -qE '^tessera [0-9]+\.[0-9]+\.[0-9]+ \(build [0-9a-f]+' out || fail "--version: $(cat out)"
 run 0 serve --help
-for word in '"datatype": "FP32"' /deltas "503 too many" --write-seconds --max-header \
-  --memory-limit; do has out "$word"; done
+for word in '"datatype": "FP32"' /deltas "too many requests or connections" --write-seconds \
+  --max-header --memory-limit; do has out "$word"; done
 run 0 quantize --help
 has out "on SIGHUP"
 run 0 export --help

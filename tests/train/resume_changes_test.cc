@@ -76,6 +76,33 @@ TEST_F(ResumeChangesTest, RefusesAnotherSplitOnceItHasTrained) {
   EXPECT_NE(Refusal(given).find("stands inside an epoch"), std::string::npos);
 }
 
+// A split that goes by all rows has other sides on other data, also between epochs.
+TEST_F(ResumeChangesTest, RefusesOtherDataBesideASplitThatGoesByThem) {
+  const auto data = [](int64_t bytes, uint64_t tail) {
+    return DataIdentity{.paths = {{.name = "d", .bytes = bytes, .head = 1, .tail = tail}}};
+  };
+  progress_.data = ToText(data(100, 2));
+  progress_.epoch = 1;
+  progress_.step = 16;
+  const auto with = [&](SplitOptions split, const DataIdentity& now) {
+    config_.data = DataConfig();
+    config_.data.split = std::move(split);
+    data_ = now;
+    return Refusal(config_);
+  };
+  const SplitOptions random, key = {.by = SplitBy::kKey, .feature = "cat_1"};
+  EXPECT_NE(with(random, data(100, 3)).find("old: --data[0] was d (100 bytes"), std::string::npos);
+  EXPECT_NE(with(random, data(100, 3)).find("by --other-data"), std::string::npos);
+  EXPECT_EQ(with(random, data(150, 3)), "");  // rows that were added have numbers of their own
+  EXPECT_EQ(with(key, data(100, 3)), "");
+  EXPECT_TRUE(GoesByOtherRows({.by = SplitBy::kTime}));
+  EXPECT_FALSE(GoesByOtherRows({.by = SplitBy::kTime, .at = 5}));
+  EXPECT_EQ(with(random, data(100, 2)), "");
+  data_ = data(100, 3);
+  config_.data.split = random;
+  EXPECT_EQ(Changes(config_, /*other_data=*/true).size(), 1u);
+}
+
 // A schema's lists are long; what changed in them is said by itself.
 TEST_F(ResumeChangesTest, SaysOfListsOnlyWhatDiffers) {
   const auto config = [](const std::string& features, const std::string& labels) {

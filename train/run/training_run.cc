@@ -228,7 +228,9 @@ class TrainingRun {
     if ((report_.stopped = options_.stop())) return std::nullopt;
     const bool any = std::ranges::any_of(
         values.tasks, [](const auto& task) { return task.values.clicks.examples > 0; });
-    if (!any) throw Error("there are no rows for evaluation");
+    if (!any)
+      throw Error("there are no rows for evaluation" +
+                  (data_.split() ? Format(": data.split, {}, keeps none", *data_.split()) : ""));
     if (metrics_) metrics_->EndEvaluation(at, values.loss);
     return values;
   }

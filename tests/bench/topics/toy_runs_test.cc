@@ -44,6 +44,17 @@ TEST(ToyRuns, Steps) {
   EXPECT_TRUE(rows[0].HasLimit());
 }
 
+TEST(ToyRuns, ProductsBesideTheLibrarys) {
+  AxisValues flags = SmallTraining();
+  flags["part"] = {"products"};
+  const auto rows = RunToy(TrainTopic(), flags);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].contender, "library");
+  constexpr int64_t kDenseArch = 13 * 512 + 512 * 256 + 256 * 4,
+                    kOverArch = (4 + 27 * 26 / 2) * 512 + 512 * 256 + 256;
+  EXPECT_EQ(rows[0].items, 64 * (3 * (kDenseArch + kOverArch) - 13 * 512));
+}
+
 TEST(ToyRuns, EpochsAndReading) {
   AxisValues flags = SmallTraining();
   flags["part"] = {"epoch", "rows", "batches", "folder", "shuffled", "npy", "preprocess"};

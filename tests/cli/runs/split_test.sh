@@ -82,6 +82,11 @@ has out "rows from 2250 on for evaluation: 2,250 rows to train on, 750 for evalu
 json time.json 'd["split"] == {"by": "time", "at": 2250, "train_rows": 2250, "eval_rows": 750}'
 run 0 evaluate time.st --data folder --part eval --json eval.json
 same_values time.json eval.json
+has out "part eval of the split by time"
+has err "--data are other files than time.st was trained on"
+json eval.json 'd["split"].startswith("by time")'
+run 0 evaluate text.st --data folder --part eval
+lacks err "other files"  # a split by key goes by no other rows
 run 0 "${train[@]}" "${times[@]}" --data folder --ranks 2 --json ranks.json
 json ranks.json 'd["split"]["eval_rows"] == 750 and d["epochs"][1]["rows"] == 2250'
 run 0 "${train[@]}" "${text[@]}" --ranks 2 --json ranks.json

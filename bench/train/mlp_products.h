@@ -1,5 +1,5 @@
-#ifndef TESSERA_BENCH_TRAIN_DENSE_PRODUCTS_H_
-#define TESSERA_BENCH_TRAIN_DENSE_PRODUCTS_H_
+#ifndef TESSERA_BENCH_TRAIN_MLP_PRODUCTS_H_
+#define TESSERA_BENCH_TRAIN_MLP_PRODUCTS_H_
 // The matrix products of the MLPs of a training step, forward and backward, and nothing else.
 #include <cstdint>
 #include <vector>
@@ -9,11 +9,15 @@
 
 namespace tessera::bench {
 
-class DenseProducts {
+class MlpProducts {
  public:
   // Makes the dense products of a DLRM.
-  DenseProducts(Context& ctx, const TrainConfig& config, int64_t batch);
+  MlpProducts(Context& ctx, const TrainConfig& config, int64_t batch);
   void Run(Context& ctx) const;
+  int64_t multiply_adds() const;  // of one Run
+  // Throws Error where a product of the second layer differs between two contexts by more than
+  // rounding can make of it.
+  void Check(Context& a, Context& b) const;
 
  private:
   struct Layer {
@@ -27,4 +31,4 @@ class DenseProducts {
 };
 
 }  // namespace tessera::bench
-#endif  // TESSERA_BENCH_TRAIN_DENSE_PRODUCTS_H_
+#endif  // TESSERA_BENCH_TRAIN_MLP_PRODUCTS_H_
