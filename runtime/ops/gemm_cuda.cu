@@ -172,28 +172,30 @@ __global__ void __launch_bounds__(kThreads, 2) TiledGemm(TileArgs args) {
   constexpr int kDepth = StepDepth(q);
   static_assert(kGemmPiece % kDepth == 0);
   Accumulator<q> c;
-  c.Clear();
-  bool add = p.add;
   int now = 0;
-  for (int64_t depth = begin; depth < end; depth += kDepth, now ^= 1) {
-    const bool more = depth + kDepth < end;
-    float4 next_a = {}, next_b = {};
-    if (more) {
-      next_a = a.Fetch(row, depth + kDepth);
-      next_b = b.Fetch(column, depth + kDepth);
-    }
-    c.Multiply(a_tiles[now], b_tiles[now]);
-    if (more) {
-      A::Store(next_a, a_tiles[now ^ 1]);
-      B::Store(next_b, b_tiles[now ^ 1]);
-    }
-    __syncthreads();
-    if (more && (depth + kDepth) % kGemmPiece != 0) continue;
-    c.Store(p, args.vectors_c, to, row, column, add, !more);
+  bool add = p.add;
+  for (int64_t piece = begin; piece < end; piece += kGemmPiece, add = true) {
+    const int64_t piece_end = piece + kGemmPiece < end ? piece + kGemmPiece : end;
     c.Clear();
-    add = true;
+    for (int64_t depth = piece; depth < piece_end; depth += kDepth, now ^= 1) {
+      const bool more = depth + kDepth < end;
+      float4 next_a = {}, next_b = {};
+      if (more) {
+        next_a = a.Fetch(row, depth + kDepth);
+        next_b = b.Fetch(column, depth + kDepth);
+      }
+      c.Multiply(a_tiles[now], b_tiles[now]);
+      if (more) {
+        A::Store(next_a, a_tiles[now ^ 1]);
+        B::Store(next_b, b_tiles[now ^ 1]);
+      }
+      __syncthreads();
+    }
+    c.Store(p, args.vectors_c, to, row, column, add, piece_end == end);
   }
-  if (begin >= end) c.Store(p, args.vectors_c, to, row, column, add, true);  // an empty sum
+  if (begin < end) return;
+  c.Clear();  // an empty sum
+  c.Store(p, args.vectors_c, to, row, column, add, true);
 }
 
 // Element i of all C: what it has, if `add`, and the sums of its parts in order; finished, if these
