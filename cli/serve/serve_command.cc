@@ -324,7 +324,7 @@ void AddServeCommand(Command app) {
       .Add("--warm-up", f->warm_up,
            "Let each model answer N made-up rows, and a batch of --max-batch of them, before it "
            "answers clients; default 5. /metrics does not count them")
-      .Within(NumbersFrom(0, 100'000))
+      .Within(NumbersFrom(0, 1000))  // a signal waits for them
       .Value("N");
   command
       .Add("--warm-up-file", f->served.warm_up_files,

@@ -86,10 +86,15 @@ bool BodyDecoder::Step() {
   if (code == Z_MEM_ERROR) throw std::bad_alloc();
   if (code == Z_STREAM_END) {
     if (Left() == 0) return true;
+    // RFC 1952 lets gzip data be several members, one after another.
+    constexpr Bytef kFirstOfMember = 0x1f;
+    if (encoding_ == BodyEncoding::kGzip && *stream_.next_in == kFirstOfMember &&
+        inflateReset(&stream_) == Z_OK)
+      return false;
     throw HttpError(400, Format("{} bytes follow the end of the body's {} data", Left(), name));
   }
   if (code != Z_OK && code != Z_BUF_ERROR)
-    throw HttpError(400, Format("the body is not {}: {}", name,
+    throw HttpError(400, Format("the body is not valid {}: {}", name,
                                 stream_.msg != nullptr ? stream_.msg : "it is damaged"));
   if (Left() == 0 && stream_.avail_out > 0)
     throw HttpError(400, Format("the body's {} data are cut short", name));

@@ -80,10 +80,18 @@ TEST(BodyEncoding, TakesAsMuchAsTheLimitAndNoByteMore) {
             "413 the body has more than 1048576 bytes once its deflate is decoded");
 }
 
+TEST(BodyEncoding, GzipMayHaveSeveralMembers) {
+  const std::string member = *Gzip(std::string(5000, 'x'));
+  EXPECT_EQ(Decoded(BodyEncoding::kGzip, member + member + member), std::string(15000, 'x'));
+  EXPECT_THAT(Refusal(BodyEncoding::kGzip, member + member.substr(0, 12)),
+              HasSubstr("are cut short"));
+}
+
 TEST(BodyEncoding, DamagedBodiesAreRefused) {
   const std::string good = *Gzip(std::string(5000, 'x'));
-  EXPECT_THAT(Refusal(BodyEncoding::kGzip, "{}"), HasSubstr("400 the body is not gzip: "));
-  EXPECT_THAT(Refusal(BodyEncoding::kDeflate, good), HasSubstr("400 the body is not deflate: "));
+  EXPECT_THAT(Refusal(BodyEncoding::kGzip, "{}"), HasSubstr("400 the body is not valid gzip: "));
+  EXPECT_THAT(Refusal(BodyEncoding::kDeflate, good),
+              HasSubstr("400 the body is not valid deflate: "));
   EXPECT_EQ(Refusal(BodyEncoding::kGzip, good + "abc"),
             "400 3 bytes follow the end of the body's gzip data");
   for (size_t size = 1; size < good.size(); ++size)
