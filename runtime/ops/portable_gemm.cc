@@ -1,6 +1,8 @@
 // Products of our own (runtime/ops/kernels/product.h) on the threads of a context. How C is cut
 // changes no bit, so cuts suit the number of threads.
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "runtime/context.h"
 #include "runtime/device/scratch_pool.h"
@@ -19,6 +21,19 @@ constexpr int64_t kNarrow = 4;
 constexpr int64_t kPackedAtOnce = 1 << 14;
 // Parts of C for each thread, and small products of a batch for one part.
 constexpr int64_t kTasksOfThread = 4, kProductsOfTask = 8;
+
+static_assert(kPieceOfSum == kGemmPiece);
+
+// Room for the rows and columns that `multiply` packs. It is not set: a vector would write zeros to
+// all of it, which takes longer than a small product.
+struct GiveRoomBack {
+  void operator()(float* room) const noexcept { GiveScratch(room, kBytes); }
+  static constexpr size_t kBytes = static_cast<size_t>(kProductScratch) * sizeof(float);
+};
+std::unique_ptr<float, GiveRoomBack> TakeRoom() {
+  return std::unique_ptr<float, GiveRoomBack>(
+      static_cast<float*>(TakeScratch(GiveRoomBack::kBytes)));
+}
 
 // A product as the kernels take it.
 ProductArgs ArgsOf(const GemmProblem& p, int64_t index) {
@@ -63,8 +78,7 @@ class Product {
       kernels_.pack(args_, panel, packed + panel * panel_size());
   }
   void Multiply(const ProductPart& part, const float* packed) const {
-    ScratchVector<float> scratch(static_cast<size_t>(kProductScratch));
-    kernels_.multiply(args_, part, packed, scratch.data());
+    kernels_.multiply(args_, part, packed, TakeRoom().get());
     if (bias_ != nullptr || relu_) Finish(part);
   }
 
@@ -113,8 +127,9 @@ void MultiplyOnThreads(Context& ctx, const Product& product) {
   const int64_t blocks = CeilDiv(product.rows(), kRowsOfBlock);
   const int64_t wanted =
       ctx.threads().threads() == 1 ? 1 : kTasksOfThread * ctx.threads().threads();
-  const int64_t groups = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, product.panels());
-  const int64_t of_group = CeilDiv(product.panels(), groups);
+  const int64_t most_groups = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, product.panels());
+  const int64_t of_group = CeilDiv(product.panels(), most_groups),
+                groups = CeilDiv(product.panels(), of_group);
   ParallelFor(ctx, blocks * groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t row = task / groups * kRowsOfBlock, panel = task % groups * of_group;
