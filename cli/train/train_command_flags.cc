@@ -160,8 +160,10 @@ SavedForm FormSaved(const TrainFlags& flags, bool with_ranks) {
 
 // Throws if the flag's path is something of another form than this run saves there.
 void CheckSavedTo(const char* flag, const std::string& path, SavedForm saves) {
-  if (path.empty() || !std::filesystem::is_directory(path)) {
-    if (saves != SavedForm::kFile && std::filesystem::exists(path))
+  if (path.empty()) return;
+  const auto status = std::filesystem::status(path);  // once, as another training may make it now
+  if (!std::filesystem::is_directory(status)) {
+    if (saves != SavedForm::kFile && std::filesystem::exists(status))
       throw Error(Format("{}: it is a file; this saves checkpoints in a folder", path));
     return;
   }
