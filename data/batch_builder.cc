@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "data/table_row.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr std::string_view kPrefix = "cat_";
 constexpr int64_t kSmallIntegers = 4096;
 
-float LogOnePlus(int64_t x) { return static_cast<float>(std::log1p(static_cast<double>(x))); }
+float LogOnePlus(int64_t x) { return static_cast<float>(Log1p(static_cast<double>(x))); }
 
 }  // namespace
 

@@ -1,12 +1,12 @@
 #include "models/item_frequencies.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "embedding/lookup/row_ops.h"
 #include "runtime/base/check.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera {
 namespace {
@@ -63,7 +63,7 @@ std::vector<float> ItemFrequencies::Observe(std::span<const int64_t> items, int6
     const float gap = GapAfter(slot, step, static_cast<int64_t>(end - begin));
     observed_.push_back({slot, step, gap});
     for (size_t i = begin; i < end; ++i)
-      logs[slots[i].second] = static_cast<float>(-std::log(static_cast<double>(gap)));
+      logs[slots[i].second] = static_cast<float>(-Log(static_cast<double>(gap)));
   }
   return logs;
 }

@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera {
 namespace {
@@ -37,6 +37,10 @@ void CheckStage(const WarmupStage& s, size_t index, int64_t previous_max) {
       "{}: start_interpolating_iters and max_iters are both {}", where(), s.max_iters);
 }
 
+double Power(double base, double exponent) {
+  return base > 0 ? Pow(base, exponent) : std::pow(base, exponent);
+}
+
 double Multiplier(const WarmupStage& s, int64_t iteration) {
   const auto i = static_cast<double>(iteration), most = static_cast<double>(s.max_iters),
              start = static_cast<double>(s.start_interpolating_iters);
@@ -48,15 +52,15 @@ double Multiplier(const WarmupStage& s, int64_t iteration) {
     case WarmupPolicy::kConstant:
       return s.value;
     case WarmupPolicy::kPoly:
-      return std::pow(1 - i / static_cast<double>(s.decay_iters), s.value);
+      return Power(1 - i / static_cast<double>(s.decay_iters), s.value);
     case WarmupPolicy::kStep:
-      return std::pow(s.value, static_cast<double>(iteration / s.decay_iters));
+      return PowInteger(s.value, iteration / s.decay_iters);
     case WarmupPolicy::kInvSqrt:
       return 1 / std::sqrt(i);
     case WarmupPolicy::kCosineAnnealingWarmRestarts: {
       const double done =
           static_cast<double>(iteration % s.sgdr_period) / static_cast<double>(s.sgdr_period);
-      return s.value + (1 - s.value) * 0.5 * (1 + std::cos(std::numbers::pi * done));
+      return s.value + (1 - s.value) * 0.5 * (1 + CosPi(done));
     }
     case WarmupPolicy::kInterpolate:
       return s.value + (s.end_value - s.value) * (i - start) / (most - start);

@@ -6,6 +6,7 @@
 
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
+#include "runtime/numbers/math.h"
 #include "sparse/histogram_binning_calibration_impl.h"
 #include "sparse/ops/segments.h"
 
@@ -69,7 +70,7 @@ Calibrated Calibrate(Context& ctx, const Tensor& logit, const HistogramBins& bin
                                                     in.data<double>(),
                                                     examples.data<double>(),
                                                     positives.data<double>(),
-                                                    std::log(bins.positive_weight),
+                                                    Log(bins.positive_weight),
                                                     static_cast<double>(bins.bin_ctr_in_use_after),
                                                     bins.bin_ctr_weight_value,
                                                     y.data<double>(),

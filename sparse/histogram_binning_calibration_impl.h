@@ -1,11 +1,11 @@
 #ifndef TESSERA_SPARSE_HISTOGRAM_BINNING_CALIBRATION_IMPL_H_
 #define TESSERA_SPARSE_HISTOGRAM_BINNING_CALIBRATION_IMPL_H_
 // The formula of histogram_binning_calibration.h, for one sample.
-#include <cmath>
 
 #include "runtime/base/host_device.h"
 #include "runtime/context.h"
 #include "runtime/device/device.h"
+#include "runtime/numbers/math.h"
 #include "sparse/ops/search.h"
 
 namespace tessera::internal {
@@ -49,7 +49,7 @@ struct CalibrateSample {
   double* y;
   int64_t* ids;
   TESSERA_HD void operator()(int64_t i) const {
-    const double p = 1 / (1 + exp(-(logits[i] + shift)));
+    const double p = 1 / (1 + Exp(-(logits[i] + shift)));
     const int64_t id = segment(i) * num_bins + bin(p);
     ids[i] = id;
     y[i] = examples[id] > in_use_after ? weight * (positives[id] / examples[id]) + (1 - weight) * p

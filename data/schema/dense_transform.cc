@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 
 #include "runtime/base/check.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera {
 namespace {
@@ -14,18 +14,18 @@ using Kind = DenseTransform::Kind;
 
 constexpr std::string_view kPlus = "log+";
 
-double Log(double x) { return x > 0 ? std::log(x) : std::numeric_limits<double>::quiet_NaN(); }
+double LogOfPositive(double x) { return x > 0 ? Log(x) : std::numeric_limits<double>::quiet_NaN(); }
 
 }  // namespace
 
 double DenseTransform::Apply(double x, double smallest) const {
   switch (kind) {
     case Kind::kLog1p:
-      return std::log1p(std::max(x, 0.0));
+      return Log1p(std::max(x, 0.0));
     case Kind::kLogPlus:
-      return Log(x + static_cast<double>(shift));
+      return LogOfPositive(x + static_cast<double>(shift));
     case Kind::kLogFromMin:
-      return Log(x - smallest + 2);
+      return LogOfPositive(x - smallest + 2);
     case Kind::kAsIs:
       return x;
   }

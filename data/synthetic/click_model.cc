@@ -5,6 +5,7 @@
 
 #include "data/synthetic/normal.h"
 #include "runtime/base/check.h"
+#include "runtime/numbers/math.h"
 #include "runtime/numbers/random.h"
 
 namespace tessera {
@@ -64,14 +65,14 @@ std::vector<double> PowerLaw(int64_t vocabulary, double zipf, double missing_rat
   std::vector<double> weights;
   double sum = 0;
   for (int64_t k = 0; k < vocabulary; ++k) {
-    weights.push_back(std::pow(static_cast<double>(k + 1), -zipf));
+    weights.push_back(Pow(static_cast<double>(k + 1), -zipf));
     sum += weights.back();
   }
   weights.push_back(sum * missing_rate / (1 - missing_rate));
   return weights;
 }
 
-double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double Sigmoid(double x) { return 1 / (1 + Exp(-x)); }
 
 double MeanSigmoid(const std::vector<double>& scores, double bias, double scale) {
   double sum = 0;
@@ -121,7 +122,7 @@ void ClickModel::DrawInputs(int64_t n, ClickRow& row, double& label_uniform) con
                  present = (uniform - options_.missing_rate) / (1 - options_.missing_rate);
     if (present < 0) continue;
     row.integers_present |= 1u << i;
-    row.integers[i] = static_cast<int64_t>(std::expm1(present * kLargestLog));
+    row.integers[i] = static_cast<int64_t>(Exp(present * kLargestLog) - 1);
   }
   for (int f = 0; f < ClickRow::kCategories; ++f) {
     const int64_t value = features_[static_cast<size_t>(f)].ids.Draw(random.Uniform());
@@ -134,7 +135,7 @@ void ClickModel::DrawInputs(int64_t n, ClickRow& row, double& label_uniform) con
 double ClickModel::Score(const ClickRow& row) const {
   double score = 0;
   for (int i = 0; i < ClickRow::kIntegers; ++i) {
-    const double x = std::log1p(static_cast<double>(std::max<int64_t>(row.integers[i], 0)));
+    const double x = Log1p(static_cast<double>(std::max<int64_t>(row.integers[i], 0)));
     score += static_cast<double>(slopes_[static_cast<size_t>(i)]) * (x - kCentre);
   }
   const auto entry = [&](int f) {

@@ -3,13 +3,14 @@
 // A number of the standard normal distribution, from two that are uniform in [0, 1) (Box and
 // Muller).
 #include <cmath>
-#include <numbers>
+
+#include "runtime/numbers/math.h"
 
 namespace tessera {
 
 inline float Normal(double u, double v) {
-  const double radius = std::sqrt(-2 * std::log1p(-u));
-  return static_cast<float>(radius * std::cos(2 * std::numbers::pi * v));
+  const double radius = std::sqrt(-2 * Log1p(-u));
+  return static_cast<float>(radius * CosPi(2 * v));
 }
 
 }  // namespace tessera

@@ -1,7 +1,6 @@
 #include "sparse/jagged/jagged_softmax.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -28,7 +27,7 @@ void SoftmaxColumn(const float* x, float* y, int64_t n, int64_t step) {
   float largest = x[0];
   for (int64_t i = 1; i < n; ++i) largest = std::max(largest, x[i * step]);
   const float sum =
-      SumInLanes(n, [&](int64_t i) { return y[i * step] = std::exp(x[i * step] - largest); });
+      SumInLanes(n, [&](int64_t i) { return y[i * step] = FloatExp(x[i * step] - largest); });
   for (int64_t i = 0; i < n; ++i) y[i * step] /= sum;
 }
 

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t i = Lane(); i < c.n; i += kLanes) largest = fmaxf(largest, x[c.first + i * step]);
   largest = LargestOfWarp(largest);
   for (int64_t i = Lane(); i < c.n; i += kLanes)
-    sum += y[c.first + i * step] = expf(x[c.first + i * step] - largest);
+    sum += y[c.first + i * step] = FloatExp(x[c.first + i * step] - largest);
   sum = FoldWarp(sum);
   for (int64_t i = Lane(); i < c.n; i += kLanes) y[c.first + i * step] /= sum;
 }

@@ -1,12 +1,12 @@
 #ifndef TESSERA_RUNTIME_OPS_KERNELS_LOSS_FORMULAS_H_
 #define TESSERA_RUNTIME_OPS_KERNELS_LOSS_FORMULAS_H_
 // Losses of one item or one row, the same on every machine, in double: a batch is short, and the
-// sum decides little otherwise. exp and log are the machine's own: a loss differs between CPU and
-// CUDA by a few units of double's last place, hence rarely in the float that is kept.
+// sum decides little otherwise.
 #include <cmath>
 #include <limits>
 
 #include "runtime/base/host_device.h"
+#include "runtime/numbers/math.h"
 #include "runtime/ops/kernels/sum_factor.h"
 
 namespace tessera::internal {
@@ -15,20 +15,22 @@ namespace tessera::internal {
 struct BceWithLogitsFormula {
   static constexpr const char* kName = "BceWithLogits";
   TESSERA_HD static double Value(double x, double t) {
-    return (x < 0 ? 0.0 : x) - x * t + log1p(exp(-fabs(x)));
+    return (x < 0 ? 0.0 : x) - x * t + Log1p(Exp(-fabs(x)));
   }
   TESSERA_HD static double Slope(double x, double t) {
-    const double e = exp(-fabs(x));
+    const double e = Exp(-fabs(x));
     return (x < 0 ? e : 1.0) / (1.0 + e) - t;
   }
 };
 struct BceFormula {
   static constexpr const char* kName = "Bce";
-  TESSERA_HD static double Log(double p) {
-    const double l = log(p);
+  TESSERA_HD static double BoundedLog(double p) {
+    const double l = Log(p);
     return l < -100.0 ? -100.0 : l;
   }
-  TESSERA_HD static double Value(double p, double t) { return -t * Log(p) - (1 - t) * Log(1 - p); }
+  TESSERA_HD static double Value(double p, double t) {
+    return -t * BoundedLog(p) - (1 - t) * BoundedLog(1 - p);
+  }
   TESSERA_HD static double Slope(double p, double t) {
     const double variance = p * (1 - p);
     return (p - t) / (variance < 1e-12 ? 1e-12 : variance);
@@ -98,12 +100,12 @@ struct SoftmaxLossRow {
     const float* in = x + row * classes;
     float* out = softmax + row * classes;
     const double largest = lanes.Max(classes, [=](int64_t i) { return in[i]; });
-    const double sum = lanes.Sum(classes, [=](int64_t i) { return exp(in[i] - largest); });
+    const double sum = lanes.Sum(classes, [=](int64_t i) { return Exp(in[i] - largest); });
     lanes.Each(classes,
-               [=](int64_t i) { out[i] = static_cast<float>(exp(in[i] - largest) / sum); });
+               [=](int64_t i) { out[i] = static_cast<float>(Exp(in[i] - largest) / sum); });
     const int64_t label = labels[row];
     if (lanes.first())
-      losses[row] = (label >= 0 && label < classes ? largest + log(sum) - in[label]
+      losses[row] = (label >= 0 && label < classes ? largest + Log(sum) - in[label]
                                                    : std::numeric_limits<double>::quiet_NaN()) *
                     (weights == nullptr ? 1.0 : weights[row]);
   }

@@ -1,10 +1,10 @@
 #ifndef TESSERA_RUNTIME_OPS_KERNELS_SOFTMAX_FORMULAS_H_
 #define TESSERA_RUNTIME_OPS_KERNELS_SOFTMAX_FORMULAS_H_
 // Softmax of one row, the same on every machine; Lanes as in row_lanes.h. Sums are in double.
-#include <cmath>
 #include <cstdint>
 
 #include "runtime/base/host_device.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera::internal {
 
@@ -28,9 +28,9 @@ struct SoftmaxRow {
     const float* in = x + row * columns;
     float* out = y + row * columns;
     const double largest = lanes.Max(n, [=](int64_t i) { return in[i]; });
-    const double sum = lanes.Sum(n, [=](int64_t i) { return exp(in[i] - largest); });
+    const double sum = lanes.Sum(n, [=](int64_t i) { return Exp(in[i] - largest); });
     lanes.Each(columns, [=](int64_t i) {
-      out[i] = i < n ? static_cast<float>(exp(in[i] - largest) / sum) : 0.0f;
+      out[i] = i < n ? static_cast<float>(Exp(in[i] - largest) / sum) : 0.0f;
     });
   }
 };
