@@ -275,6 +275,7 @@ double Trainer::Step(const Batch& batch, std::vector<ScoredBatch>* scored) {
   CheckLabels(batch, num_labels_);
   CheckClicks(tasks_, batch);
   const Batch part = MyPart(batch);
+  if (watch_) watch_(part);
   const double loss = config_.accumulate_steps == 1
                           ? StepBackward(part, batch.whole_size(), scored)
                           : AccumulateBackward(part, batch.whole_size(), scored);

@@ -78,6 +78,9 @@ class Trainer {
   // The losses of the last step, by name (a task's, "cross_entropy" without tasks, an added one's),
   // before they were multiplied by their weights.
   const std::map<std::string, double>& losses() const { return losses_; }
+  // Calls `watch` before each step, with this rank's part of its batch, where the model works. What
+  // it throws ends the step, which has changed nothing.
+  void WatchSteps(std::function<void(const Batch& part)> watch) { watch_ = std::move(watch); }
   // This rank's part of a batch, where `on` works, as Step takes it too: so that another thread can
   // make it ahead. REQUIRES: `host` works in host memory; the other thread alone uses both.
   Batch PartOf(Context& host, Context& on, const Batch& batch) const;
@@ -104,6 +107,9 @@ class Trainer {
   // Everything that Step changes but sharded tables, the dense optimizer's state, where the
   // schedule stands and what is known of raw ids, by its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;
+  // State of the dense optimizer, without parts of tables, of the schedule and of what a model
+  // knows of its items' frequencies, likewise.
+  std::vector<NamedTensor> RestOfState() const;
   // A file; with ranks a folder (sharding/checkpoint/checkpoint.h). `metrics`: state of metrics,
   // the same on all ranks, saved with it.
   void Save(const std::string& path, const std::vector<NamedTensor>& metrics = {});
@@ -160,8 +166,6 @@ class Trainer {
   Tensor ScoresOfCandidates(const Tensor& outputs);
   // Values of all tasks, the same on every rank, as rank 0 has counted. Every rank calls.
   EvaluationValues ValuesOf(const EvaluationMeter& meter);
-  // State of the dense optimizer, without parts of tables, and of the schedule.
-  std::vector<NamedTensor> RestOfState() const;
   // This rank's shards of tables; `own` gets what the rank alone has beside them.
   std::vector<ShardTensors> MyShards(std::vector<NamedTensor>& own);
   // Progress with the largest counter of all ranks. Every rank calls.
@@ -208,6 +212,7 @@ class Trainer {
   std::vector<AuxiliaryLoss> more_losses_;
   std::vector<Tensor> loss_weights_;  // of all losses, those of tasks first; undefined: 1
   std::map<std::string, double> losses_;
+  std::function<void(const Batch& part)> watch_;
   std::vector<NamedTensor> loaded_metrics_;
   TrainingProgress progress_;  // iter and random numbers are asked for when needed
 };

@@ -19,6 +19,7 @@ inline constexpr Report kEvaluation = {"a report of tessera train, evaluate or p
 inline constexpr Report kRecallReport = {"a report of tessera recall", "{\"recall_at\":"};
 inline constexpr Report kMetricLines = {"metrics of tessera train", "{\"phase\":"};
 inline constexpr Report kMlLog = {"an MLPerf log", ":::MLLOG{"};
+inline constexpr Report kRunRecord = {"a record of tessera train --verify", "{\"tessera_verify\":"};
 inline constexpr Report kTraceEvents = {"a trace of tessera train", "{\"displayTimeUnit\":"};
 inline constexpr Report kScores = {"scores of tessera predict", nullptr};
 inline constexpr Report kPlan = {"a plan", "{\"tessera_sharding_plan\":"};

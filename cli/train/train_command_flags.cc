@@ -123,6 +123,19 @@ void AddCheckpointFlags(Command app, TrainFlags& f) {
       .Value("N");
 }
 
+void AddVerifyFlags(Command app, TrainFlags& f) {
+  app.Add("--verify", f.verify,
+          "Compare the training with another run of it whose digests are in this file, and add "
+          "those of steps that it does not have; a difference ends the training and names step and "
+          "place")
+      .Value("FILE");
+  app.Add("--verify-every", f.verify_every,
+          "With --verify: write digests of what every Nth step begins with (default 64; 1 finds "
+          "the row that began to differ)")
+      .Within(NumbersFrom(int64_t{1}, SizeLimits::kSteps))
+      .Value("N");
+}
+
 void AddRankFlags(Command app, TrainFlags& f) {
   app.Add("--ranks", f.ranks, "Split the tables over N ranks, which are threads of this process")
       .Within(NumbersFrom(1, 1024))
@@ -307,6 +320,7 @@ void AddTrainFlags(Command app, TrainFlags& f) {
       .Value("KIND");
   app.Add("--trace", f.trace, "Write a trace of all threads to this file, for ui.perfetto.dev")
       .Value("FILE");
+  AddVerifyFlags(app, f);
   AddRankFlags(app, f);
   AddMemoryLimitFlag(app, f.memory_limit);
   app.Footer(kFooter);
@@ -324,6 +338,8 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
     throw Error(
         "--mllog beside --resume: MLPerf's log is that of a run from its beginning: leave one of "
         "them out");
+  if (flags.verify_every && flags.verify.empty())
+    throw Error("--verify-every needs --verify to say where");
   ParsePipelineKind(flags.pipeline);
 }
 
@@ -335,6 +351,7 @@ Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
   else
     outputs.AddFile(flags.checkpoint, flags.resume);
   outputs.AddLines(flags.metrics, kMetricLines, /*goes_on=*/!flags.resume.empty());
+  outputs.AddLines(flags.verify, kRunRecord, /*goes_on=*/true);
   outputs.AddReport(flags.json, kEvaluation);
   outputs.AddReport(flags.trace, kTraceEvents);
   outputs.AddReport(flags.evaluation.mllog, kMlLog);

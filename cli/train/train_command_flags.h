@@ -35,6 +35,8 @@ struct TrainFlags {
   std::optional<double> max_delta_share;
   bool skip_bad_lines = false, other_data = false, overwrite = false;
   bool dry_run = false;
+  std::string verify;
+  std::optional<int64_t> verify_every;
 };
 
 void AddTrainFlags(Command app, TrainFlags& flags);

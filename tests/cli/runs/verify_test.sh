@@ -1,0 +1,48 @@
+#!/bin/bash
+# tessera train --verify: a run is held against the record of another one of it.
+source "$(dirname "$0")/../cli_test_lib.sh"
+train=(train --config small.json)  # 79 steps an epoch
+
+# ---- the first run writes the record, others are compared: threads, levels, pipelines
+run 0 "${train[@]}" --threads 1 --verify record.jsonl --verify-every 10
+has out "verify record.jsonl: 0 digests were equal, 9 were added"
+cp record.jsonl first.jsonl
+run 0 "${train[@]}" --threads 3 --verify record.jsonl
+has out "verify record.jsonl: 9 digests were equal, 1 were added"  # step 65, of every 64th
+TESSERA_ISA=baseline run 0 "${train[@]}" --threads 2 --pipeline base --verify record.jsonl
+has out "10 digests were equal, 0 were added"
+
+# ---- a run that stops and goes on
+run 0 "${train[@]}" --verify parts.jsonl --verify-every 10 --checkpoint m.safetensors
+run 0 train --resume m.safetensors --epochs 2 --verify parts.jsonl --verify-every 10
+has out "1 digests were equal, 9 were added"
+run 0 "${train[@]}" --epochs 2 --verify parts.jsonl
+has out "17 digests were equal, 2 were added"  # steps 65 and 129
+
+# ---- another run: the step and the place
+fails_saying "record.jsonl: the record is of another configuration: train.seed was" \
+  "${train[@]}" --seed 2 --verify record.jsonl
+python3 - record.jsonl <<'EOF'
+import json, sys
+lines = open(sys.argv[1]).read().splitlines()
+for i, line in enumerate(lines):
+    step = json.loads(line)
+    if step.get("step") == 31:
+        step["rows"] = "0" * 48
+        lines[i] = json.dumps(step)
+open("changed.jsonl", "w").write("\n".join(lines) + "\n")
+EOF
+fails_saying "changed.jsonl: step 31 begins with other values than the record has: several rows of \
+tables (step 21 was equal)" "${train[@]}" --verify changed.jsonl
+
+# ---- what it does not go with
+fails_saying "not beside --ranks, or mpirun" "${train[@]}" --ranks 2 --verify other.jsonl
+fails_saying "--verify-every needs --verify to say where" "${train[@]}" --verify-every 2
+cp small.json other.json
+fails_saying "other.json: a file is there that is not a record of tessera train --verify" \
+  "${train[@]}" --verify other.json
+sed '3s/rows/row/' record.jsonl >broken.jsonl
+fails_saying "broken.jsonl:3: " "${train[@]}" --verify broken.jsonl
+[ ! -e other.jsonl ] || fail "a refused run left its record"
+run 0 "${train[@]}" --verify other.jsonl --dry-run
+[ ! -e other.jsonl ] || fail "a dry run left a record"

@@ -1,0 +1,74 @@
+#ifndef TESSERA_TRAIN_VERIFY_LOCATED_SUM_H_
+#define TESSERA_TRAIN_VERIFY_LOCATED_SUM_H_
+// A digest of many items that says where two sets of items differ, if they do in one place: with
+// h the hash of an item and p its place, the sums Σ h, Σ h·p and Σ h·p² of two sets differ by d,
+// d·p and d·p² if one item alone does, which gives p. Numbers are of the field of 2^61 − 1
+// elements, in which every difference but 0 can be divided by.
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace tessera {
+
+class LocatedSum {
+ public:
+  // Adds an item; the order of items does not count, and one may come several times.
+  // REQUIRES: place < 2^61 − 2.
+  void Add(uint64_t place, uint64_t hash) {
+    const uint64_t p = place + 1;
+    uint64_t term = Reduced(hash);
+    for (uint64_t& sum : sums_) {
+      sum = Reduced(sum + term);
+      term = Product(term, p);
+    }
+  }
+
+  bool operator==(const LocatedSum&) const = default;
+
+  // The place of the only item in which this and `other` differ; absent where several do.
+  // REQUIRES: they differ.
+  std::optional<uint64_t> PlaceOfDifference(const LocatedSum& other) const {
+    std::array<uint64_t, 3> d;
+    for (size_t i = 0; i < 3; ++i) d[i] = Reduced(sums_[i] + kPrime - other.sums_[i]);
+    if (d[0] == 0) return std::nullopt;
+    const uint64_t p = Product(d[1], Inverse(d[0]));
+    if (p == 0 || Product(p, d[1]) != d[2]) return std::nullopt;
+    return p - 1;
+  }
+
+  const std::array<uint64_t, 3>& sums() const { return sums_; }
+  // REQUIRES: sums of a LocatedSum.
+  static LocatedSum From(const std::array<uint64_t, 3>& sums) {
+    LocatedSum sum;
+    sum.sums_ = sums;
+    return sum;
+  }
+  static bool IsElement(uint64_t x) { return x < kPrime; }
+
+ private:
+  static constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
+
+  static uint64_t Reduced(uint64_t x) {
+    const uint64_t folded = (x & kPrime) + (x >> 61);
+    return folded >= kPrime ? folded - kPrime : folded;
+  }
+  static uint64_t Product(uint64_t a, uint64_t b) {
+    const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+    const auto low = static_cast<uint64_t>(product) & kPrime;
+    return Reduced(low + static_cast<uint64_t>(product >> 61));
+  }
+  // a^(kPrime − 2), which times a is 1.
+  static uint64_t Inverse(uint64_t a) {
+    uint64_t power = 1;
+    for (uint64_t n = kPrime - 2; n > 0; n >>= 1) {
+      if ((n & 1) != 0) power = Product(power, a);
+      a = Product(a, a);
+    }
+    return power;
+  }
+
+  std::array<uint64_t, 3> sums_ = {};
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_VERIFY_LOCATED_SUM_H_

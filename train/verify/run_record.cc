@@ -1,0 +1,150 @@
+#include "train/verify/run_record.h"
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
+#include "runtime/json/json_object.h"
+#include "train/config/config_keys.h"
+
+namespace tessera {
+namespace {
+
+using internal::Json;
+using internal::JsonObject;
+
+constexpr char kVersionKey[] = "tessera_verify", kConfigKey[] = "config", kStepKey[] = "step",
+               kStateKey[] = "state_after";
+constexpr int64_t kVersion = 1;
+constexpr size_t kDigits = 16;  // of each of a digest's numbers
+
+std::string ToText(const LocatedSum& sum) {
+  const auto& [a, b, c] = sum.sums();
+  return Format("{:016x}{:016x}{:016x}", a, b, c);
+}
+
+LocatedSum ReadSum(JsonObject& object, const char* key) {
+  std::string text;
+  object.Required(key, text);
+  std::array<uint64_t, 3> sums = {};
+  bool good = text.size() == sums.size() * kDigits;
+  for (size_t i = 0; good && i < sums.size(); ++i) {
+    const char* const begin = text.data() + i * kDigits;
+    const auto [end, error] = std::from_chars(begin, begin + kDigits, sums[i], 16);
+    good = error == std::errc() && end == begin + kDigits && LocatedSum::IsElement(sums[i]);
+  }
+  if (!good)
+    throw Error(Format("{}: expected three numbers of {} hexadecimal digits, got \"{}\"",
+                       object.at(key), kDigits, text));
+  return LocatedSum::From(sums);
+}
+
+// Whether a key may differ between runs of the same bits.
+bool ChangesNoBit(const ConfigKey& key) {
+  if (!key.table.empty()) return key.key == "location" || key.key.starts_with("cache.");
+  return key.key == "train.epochs" || key.key.starts_with("metrics") ||
+         key.key.starts_with("evaluation");
+}
+
+}  // namespace
+
+RunRecord::RunRecord(std::string path, const TrainConfig& config) : path_(std::move(path)) {
+  std::string text;
+  if (std::filesystem::exists(path_)) text = ReadTextFile(path_);
+  if (!text.empty() && !text.starts_with(Format("{{\"{}\":", kVersionKey)))
+    throw Error(Format("{}:1: it is no record of tessera train --verify", path_));
+  const size_t size = text.size();
+  text.resize(text.rfind('\n') + 1);  // 0 where there is no line
+  if (!text.empty()) Read(text, config);
+  if (text.size() < size) std::filesystem::resize_file(path_, text.size());
+  file_.open(path_, std::ios::app);
+  if (text.empty())
+    AddLine(
+        Json{{kVersionKey, kVersion}, {kConfigKey, internal::ParseJson(ToJson(config))}}.dump());
+}
+
+void RunRecord::Read(const std::string& text, const TrainConfig& config) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  CheckConfig(line, config);
+  for (int64_t number = 2; std::getline(lines, line); ++number)
+    ReadLine(line, Format("{}:{}", path_, number));
+}
+
+void RunRecord::CheckConfig(const std::string& line, const TrainConfig& config) const {
+  std::string recorded;
+  try {
+    const Json json = internal::ParseJson(line);
+    JsonObject object(json, "");
+    int64_t version = 0;
+    object.Required(kVersionKey, version);
+    if (version != kVersion)
+      throw Error(Format("{}: expected {}, got {}", kVersionKey, kVersion, version));
+    recorded = object.Require(kConfigKey).dump();
+  } catch (const Error& error) {
+    throw Error(Format("{}:1: it is no record of tessera train --verify: {}", path_, error.what()));
+  }
+  for (const auto& [was, is] :
+       Differences(KeysOf(ParseTrainConfig(recorded, path_)), KeysOf(config)))
+    if (!ChangesNoBit(was.key.empty() ? is : was))
+      throw Error(Format("{}: the record is of another configuration: {} was {}, is {}", path_,
+                         ToString(was.key.empty() ? is : was),
+                         was.value.empty() ? "not given" : was.value,
+                         is.value.empty() ? "not given" : is.value));
+}
+
+void RunRecord::ReadLine(const std::string& line, const std::string& where) {
+  try {
+    const Json json = internal::ParseJson(line);
+    JsonObject object(json, "");
+    const bool is_step = object.Has(kStepKey);
+    int64_t step = 0;
+    object.Required(is_step ? kStepKey : kStateKey, step);
+    StepDigest digest;
+    if (is_step) digest.batch = ReadSum(object, "batch");
+    digest.rows = ReadSum(object, "rows");
+    digest.dense = ReadSum(object, "dense");
+    object.Finish();
+    (is_step ? steps_ : states_)[step] = digest;
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", where, error.what()));
+  }
+}
+
+const StepDigest* RunRecord::Find(const Digests& digests, int64_t step) {
+  const auto found = digests.find(step);
+  return found == digests.end() ? nullptr : &found->second;
+}
+
+int64_t RunRecord::LastBefore(int64_t step) const {
+  const auto at = steps_.lower_bound(step);
+  return at == steps_.begin() ? 0 : std::prev(at)->first;
+}
+
+void RunRecord::AddStep(int64_t step, const StepDigest& digest) {
+  AddLine(Json{{kStepKey, step},
+               {"batch", ToText(digest.batch)},
+               {"rows", ToText(digest.rows)},
+               {"dense", ToText(digest.dense)}}
+              .dump());
+  steps_[step] = digest;
+}
+
+void RunRecord::AddState(int64_t step, const StepDigest& digest) {
+  AddLine(Json{{kStateKey, step}, {"rows", ToText(digest.rows)}, {"dense", ToText(digest.dense)}}
+              .dump());
+  states_[step] = digest;
+}
+
+void RunRecord::AddLine(const std::string& line) {
+  file_ << line << std::endl;
+  if (!file_) throw Error(Format("{}: cannot be written", path_));
+}
+
+}  // namespace tessera

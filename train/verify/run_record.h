@@ -1,0 +1,54 @@
+#ifndef TESSERA_TRAIN_VERIFY_RUN_RECORD_H_
+#define TESSERA_TRAIN_VERIFY_RUN_RECORD_H_
+// The record of a training: its configuration and the digests of steps (training_digest.h), a line
+// of JSON each, by which another run of it is compared:
+//
+//   {"tessera_verify":1,"config":{…}}
+//   {"step":1,"batch":"…","rows":"…","dense":"…"}     what step 1 began with
+//   {"state_after":218,"rows":"…","dense":"…"}        all rows when step 218 was done
+//
+// A digest is three numbers of 16 hexadecimal digits. A last line that was cut off is left out.
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "train/config/train_config.h"
+#include "train/verify/training_digest.h"
+
+namespace tessera {
+
+class RunRecord {
+ public:
+  // Reads the record there, or begins one. Throws Error naming file and line for what is no record,
+  // and naming the key for one of another configuration; keys that change no bit (epochs, metrics,
+  // evaluations, where tables lie) may differ.
+  RunRecord(std::string path, const TrainConfig& config);
+
+  // Return the digest of a step, counted from 1, or of the state after one; nullptr if the record
+  // has none.
+  const StepDigest* FindStep(int64_t step) const { return Find(steps_, step); }
+  const StepDigest* FindState(int64_t step) const { return Find(states_, step); }
+  // Adds a line to the file. Throws Error if it cannot be written.
+  void AddStep(int64_t step, const StepDigest& digest);
+  void AddState(int64_t step, const StepDigest& digest);
+  // The last recorded step before this one; 0: none.
+  int64_t LastBefore(int64_t step) const;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  using Digests = std::map<int64_t, StepDigest>;
+  static const StepDigest* Find(const Digests& digests, int64_t key);
+  void Read(const std::string& text, const TrainConfig& config);
+  void ReadLine(const std::string& line, const std::string& where);
+  void CheckConfig(const std::string& line, const TrainConfig& config) const;
+  void AddLine(const std::string& line);
+
+  std::string path_;
+  Digests steps_, states_;
+  std::ofstream file_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_VERIFY_RUN_RECORD_H_

@@ -1,0 +1,49 @@
+#ifndef TESSERA_TRAIN_VERIFY_RUN_VERIFIER_H_
+#define TESSERA_TRAIN_VERIFY_RUN_VERIFIER_H_
+// Compares a training with the record of another run of it, step by step, while it runs; steps that
+// the record does not have are added to it. So the first run writes the record, and one on another
+// machine, or one that was killed and goes on, is held against it. A difference ends the training
+// before the step that it was found at, with an Error that names the step and the place.
+#include <cstdint>
+#include <string>
+
+#include "train/trainer.h"
+#include "train/verify/run_record.h"
+#include "train/verify/training_digest.h"
+
+namespace tessera {
+
+class RunVerifier {
+ public:
+  struct Counts {
+    int64_t compared = 0, added = 0;  // digests of steps and states
+  };
+
+  // Watches the trainer's steps from now on: those that the record has, and beside them every
+  // `every`th. If the record has the state that the trainer is in, it is compared now. Throws Error
+  // as RunRecord and TrainingDigest do, and for a difference. The trainer must outlive this.
+  RunVerifier(Trainer& trainer, const std::string& path, int64_t every);
+  ~RunVerifier();
+  RunVerifier(const RunVerifier&) = delete;
+  RunVerifier& operator=(const RunVerifier&) = delete;
+
+  // Compares or adds the state that the training ended in, with the rows that no batch named.
+  void End();
+  const Counts& counts() const { return counts_; }
+
+ private:
+  void OnStep(const Batch& part);
+  void Compare(const std::string& what, int64_t step, const StepDigest& recorded,
+               const StepDigest& now);
+  // "table t_user, row 5, weight": in what two digests differ.
+  std::string DifferenceOf(const StepDigest& recorded, const StepDigest& now) const;
+
+  Trainer& trainer_;
+  TrainingDigest digest_;
+  RunRecord record_;
+  const int64_t every_;
+  Counts counts_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_VERIFY_RUN_VERIFIER_H_
