@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "cli/config_flags.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "data/files/data_identity.h"
 #include "runtime/tensor.h"
 #include "serve/export/model_memory.h"
 #include "serve/export/model_writer.h"
@@ -25,8 +28,9 @@ RowInputs InputsOf(const serve::ModelSpec& spec) {
   return inputs;
 }
 
-// Rows without their labels, weights and times, which only metrics need.
-RowInputs WithoutLabels(RowInputs inputs, const std::string& path) {
+// Rows without their labels and weights, which only metrics need, and, unless a split goes by them,
+// without times.
+RowInputs WithoutLabels(RowInputs inputs, RowPart part, const std::string& path) {
   if (inputs.data.schema == nullptr || !inputs.data.schema->is_text())
     throw Error(
         Format("{}: --no-labels is for data of format jsonl, csv or tsv; rows of {} always "
@@ -35,7 +39,8 @@ RowInputs WithoutLabels(RowInputs inputs, const std::string& path) {
   DataSchema schema = *inputs.data.schema;
   schema.labels.clear();
   schema.weight.clear();
-  schema.time.clear();
+  const auto& split = inputs.data.split;
+  if (part == RowPart::kAll || !split || split->by != SplitBy::kTime) schema.time.clear();
   inputs.data.schema = std::make_shared<const DataSchema>(std::move(schema));
   return inputs;
 }
@@ -57,9 +62,18 @@ std::string LossLine(const std::string& name, const NamedTaskValues& checkpoint,
 
 }  // namespace
 
+void AddPartFlag(Command command, const std::string& what, std::string& part) {
+  command
+      .Add("--part", part,
+           what +
+               " the rows that the data.split of the training keeps for evaluation (eval) or "
+               "trains on (train); default: all")
+      .Value("train|eval|all");
+}
+
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& of_model,
                                            const std::string& path) {
-  const RowInputs inputs = rows.no_labels ? WithoutLabels(of_model, path) : of_model;
+  const RowInputs inputs = rows.no_labels ? WithoutLabels(of_model, rows.part, path) : of_model;
   const DataFormat format = inputs.data.format;
   const bool criteo = format == DataFormat::kCriteo || format == DataFormat::kPlanted;
   if (criteo && inputs.dense_in != ClickRow::kIntegers && inputs.dense_in != 0)
@@ -181,6 +195,33 @@ void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainC
               PartsOf(MemoryOfTraining(serve::ReadConfig(checkpoint, config))), there,
               "The model alone that tessera quantize makes of it takes less (without --data of "
               "quantize, --checkpoint of predict). --memory-limit SIZE sets another limit");
+}
+
+void SayPart(const ScoredRows& rows, const RowScorer& model, const std::string& path) {
+  if (rows.part == RowPart::kAll) return;
+  const std::string part = ToString(rows.part);
+  if (!model.inputs().data.split)
+    throw Error(Format("--part {}: {} was trained without a data.split", part, path));
+  const SplitOptions& split = *model.inputs().data.split;
+  Note(Format("part {} of the split {}", part, split),
+       {{"part", part}, {"split", ToString(split)}});
+  if (const std::string found = FoundTimeText(split); !found.empty()) Note(found);
+  if (!GoesByOtherRows(split) || model.training_data().empty()) return;
+  const DataIdentity was = DataIdentityFromText(model.training_data()),
+                     is = IdentityOf(rows.data, {});
+  if (!std::ranges::equal(was.paths, is.paths,
+                          [](const auto& a, const auto& b) { return a.SameContent(b); }))
+    Warn(
+        Format("--data are other files than {} was trained on, and its data.split goes by all "
+               "rows: part {} may have rows of the other part",
+               path, part));
+}
+
+void SayAllRows(const ScoredRows& rows, bool is_split) {
+  if (is_split && rows.part == RowPart::kAll)
+    std::printf(
+        "these are all rows: --part eval leaves out those that the training's data.split trains "
+        "on\n");
 }
 
 std::string QualityLossText(const EvaluationValues& checkpoint, const EvaluationValues& model) {

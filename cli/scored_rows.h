@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "data/data_source.h"
 #include "data/split/row_split.h"
 #include "runtime/base/memory_limit.h"
@@ -34,6 +35,9 @@ struct ScoredRows {
   int threads = 1;               // that parse text of a schema, and those of the model
   std::shared_ptr<UnknownItems> unknown_items = nullptr;  // counts those of such text
 };
+
+// Adds --part, a word of RowPart; `what` begins its help: "Score only".
+void AddPartFlag(Command command, const std::string& what, std::string& part);
 
 // Opens files in any layout that the model's training takes. Throws Error, naming the model's
 // `path`, for a model whose rows come from no file, and with no_labels where rows always have a
@@ -108,6 +112,12 @@ class RowScorer {
   std::unique_ptr<serve::Predictor> predictor_;  // of a directory; else
   std::unique_ptr<Trainer> trainer_;
 };
+
+// Says which rows a part has, and where they may be others than those of the training. Throws Error
+// for a part of rows that no split parts. `path`: of the model.
+void SayPart(const ScoredRows& rows, const RowScorer& model, const std::string& path);
+// Where all rows were taken although the training splits them: says so.
+void SayAllRows(const ScoredRows& rows, bool is_split);
 
 // "1,000 rows: AUC 0.801234 of the checkpoint, 0.801200 of the model: a loss of 0.000034"; a line a
 // task, which it names where there is more than one; of a task by mse its RMSE.

@@ -59,7 +59,8 @@ class DataSets {
   // Throws Error for a selection that has no rows to train on, or rows for evaluation that are not
   // told apart from these, also where they come by the same files, or by copies. Files are opened
   // once, so that wrong names are errors now; a split by key or time reads ids or times of all rows
-  // of a table, one by the last times also those of text.
+  // of a table, one by the last times also those of text. Each side of a split has a row: text is
+  // read as far as the first one of each.
   DataSets(const TrainConfig& config, DataSelection selection);
   // To read rows in their order alone, by OpenInOrder.
   DataSets(const RowInputs& inputs, DataSelection selection);
@@ -139,6 +140,8 @@ class DataSets {
   // ---- data_sets_split.cc
   void CheckSplitOnce(const std::string& path) const;
   void SplitRows();
+  bool HasRow(const Rows& rows, const RowRange& range) const;
+  [[noreturn]] void RefuseEmptyPart(RowPart part) const;
   void SplitTables();
   std::shared_ptr<const RowTable> TableOfKeys() const;
   int64_t FindLastTime() const;

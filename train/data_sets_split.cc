@@ -32,7 +32,7 @@ void DataSets::CheckSplitOnce(const std::string& path) const {
         Format("{}: it can be read once, so rows for evaluation (data.split) cannot be taken of "
                "it: expected a file",
                path));
-  if (split.by == SplitBy::kTime && !split.at)
+  if (SeeksTime(split))
     throw Error(
         Format("{}: it can be read once, but the last rows by time (data.split) are only known "
                "when all were read: expected a file, or data.split.at",
@@ -46,10 +46,44 @@ void DataSets::SplitRows() {
                "one of them out",
                selection_.eval_files.front()));
   SplitOptions& split = *data_.split;
-  if (split.by == SplitBy::kTime && !split.at) split.at = FindLastTime();
+  const bool seeks = SeeksTime(split);
+  if (seeks) {
+    split.at = FindLastTime();
+    split.at_was_found = true;
+  }
   if (train_.table != nullptr) return SplitTables();
   train_.filter = std::make_shared<const RowFilter>(split, selection_.part);
   eval_.filter = std::make_shared<const RowFilter>(split, RowPart::kEval);
+  const bool both_have_rows = seeks && !selection_.train_rows && !selection_.eval_rows;
+  if (selection_.part != RowPart::kTrain || both_have_rows) return;
+  if (!HasRow(train_, TrainRows())) RefuseEmptyPart(RowPart::kTrain);
+  if (!HasRow(eval_, *EvalRows())) RefuseEmptyPart(RowPart::kEval);
+}
+
+// Whether text has a row in the range on its side of the split. Reads as far as the first one.
+bool DataSets::HasRow(const Rows& rows, const RowRange& range) const {
+  if (rules_ == nullptr) {
+    ClickRow row;
+    return OpenClicks(rows, range)->Next(row);
+  }
+  RowFiles files = OwnFiles(rows);
+  files.unknown_items = nullptr;  // these rows are read again
+  TextRowReader reader(rules_, files, range);
+  while (const auto block = reader.Next())
+    if (block->rows() > 0) return true;
+  return false;
+}
+
+void DataSets::RefuseEmptyPart(RowPart part) const {
+  const bool trains = part == RowPart::kTrain;
+  const auto& range = trains ? selection_.train_rows : selection_.eval_rows;
+  const std::string& file = train_.files.front();
+  throw Error(Format(
+      "data.split: {}: it leaves no rows {}, of {}{}: expected at least one: change {}",
+      *data_.split, trains ? "to train on" : "for evaluation",
+      train_.table == nullptr ? file : Format("the {} rows of {}", train_.table->rows(), file),
+      range ? Format(", among {} {}", trains ? "--train-rows" : "--eval-rows", *range) : "",
+      range ? "the split or the range" : "the split"));
 }
 
 void DataSets::SplitTables() {
@@ -57,11 +91,8 @@ void DataSets::SplitTables() {
   const RowRange train = TrainRows(), eval = trains ? *EvalRows() : train;
   const TableToSplit rows{train_.table, TableOfKeys(), IdRows(), selection_.threads};
   const PartTables parts = SplitTable(rows, *data_.split, train, eval, *split_counts_);
-  for (const auto& [part, what] :
-       {std::pair{parts.train, "to train on"}, std::pair{parts.eval, "for evaluation"}})
-    if (trains && part->rows() == 0)
-      throw Error(Format("data.split: {}: it leaves no rows {}, of the {} rows of {}", *data_.split,
-                         what, rows.table->rows(), train_.files.front()));
+  if (trains && parts.train->rows() == 0) RefuseEmptyPart(RowPart::kTrain);
+  if (trains && parts.eval->rows() == 0) RefuseEmptyPart(RowPart::kEval);
   train_.table = trains ? parts.train : parts.eval;
   eval_.table = parts.eval;
   train_.is_subset = eval_.is_subset = true;

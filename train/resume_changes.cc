@@ -56,8 +56,11 @@ class Changes {
         RefuseData("the range of rows, which are shuffled,", ToString(was.rows), ToString(is.rows));
       said_.push_back(Format("the range of rows was {}, is {}", was.rows, is.rows));
     }
+    const size_t before = said_.size();
     for (size_t i = 0; i < std::max(was.paths.size(), is.paths.size()); ++i)
       ComparePath(i, was, is, shuffled, split);
+    if (said_.size() > before && split && split->at_was_found)
+      said_.push_back(FoundTimeText(*split));
   }
   std::vector<std::string> Sentences() {
     for (const auto& [change, tables] : of_tables_)
@@ -143,10 +146,17 @@ class Changes {
 std::vector<std::string> ResumeChanges(const ResumedRun& saved, const TrainConfig& given,
                                        const DataIdentity& data, bool other_data) {
   Changes changes(saved, other_data);
-  if (!saved.config.empty()) changes.Compare(ParseTrainConfig(saved.config, saved.path), given);
+  std::optional<SplitOptions> split = given.data.split;
+  if (!saved.config.empty()) {
+    const TrainConfig before = ParseTrainConfig(saved.config, saved.path);
+    TrainConfig now = given;
+    if (SeeksTime(before.data.split)) ForgetFoundTime(now.data.split);  // nobody kept it then
+    split = now.data.split;
+    changes.Compare(before, now);
+  }
   if (!saved.progress.data.empty())
     changes.CompareData(DataIdentityFromText(saved.progress.data), data,
-                        given.data.shuffle.has_value(), given.data.split);
+                        given.data.shuffle.has_value(), split);
   return changes.Sentences();
 }
 

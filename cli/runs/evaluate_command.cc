@@ -24,7 +24,6 @@
 #include "cli/show/numbers.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
-#include "data/files/data_identity.h"
 #include "data/split/row_split.h"
 #include "data/synthetic/click_model.h"
 #include "runtime/base/check.h"
@@ -120,31 +119,8 @@ void Count(std::span<const TaskExamples> tasks, Outcome& outcome) {
         task.predictions, [](float prediction) { return !std::isfinite(prediction); });
 }
 
-void CheckPart(const Flags& flags, const RowInputs& inputs) {
-  if (flags.rows.part != RowPart::kAll && !inputs.data.split)
-    throw Error(Format("--part {}: {} was trained without a data.split", flags.part, flags.model));
-}
-
-// Says which rows a part has, and when they may be others than those of the training.
-void SayPart(const Flags& flags, const RowScorer& model) {
-  if (flags.rows.part == RowPart::kAll) return;
-  const SplitOptions& split = *model.inputs().data.split;
-  Note(Format("part {} of the split {}", flags.part, split),
-       {{"part", flags.part}, {"split", ToString(split)}});
-  if (!GoesByOtherRows(split) || model.training_data().empty()) return;
-  const DataIdentity was = DataIdentityFromText(model.training_data()),
-                     is = IdentityOf(flags.rows.data, {});
-  if (!std::ranges::equal(was.paths, is.paths,
-                          [](const auto& a, const auto& b) { return a.SameContent(b); }))
-    Warn(
-        Format("--data are other files than {} was trained on, and its data.split goes by all "
-               "rows: part {} may have rows of the other part",
-               flags.model, flags.part));
-}
-
 Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
-  CheckPart(flags, model.inputs());
-  SayPart(flags, model);
+  SayPart(flags.rows, model, flags.model);
   const std::optional<MadeUpRows> made_up = MadeUpRowsOf(flags, model.inputs());
   Outcome outcome;
   std::optional<GroupedMeter> groups;
@@ -214,10 +190,7 @@ void Say(const Flags& flags, const Outcome& outcome) {
                 GroupedAucText(flags, outcome).c_str());
   if (outcome.skipped_rows > 0)
     std::printf("%s\n", LeftOut(outcome.skipped_rows, outcome.skipped_by_reason).c_str());
-  if (!outcome.split.empty() && flags.rows.part == RowPart::kAll)
-    std::printf(
-        "these are all rows: --part eval leaves out those that the training's data.split trains "
-        "on\n");
+  SayAllRows(flags.rows, !outcome.split.empty());
   std::fputs(UnknownItemsText(flags.rows.unknown_items.get(), "the rows").c_str(), stdout);
   std::printf("%.2f s, %s rows/s\n", outcome.seconds,
               WithCommas(static_cast<double>(outcome.rows) / outcome.seconds).c_str());
@@ -296,11 +269,7 @@ void AddEvaluateCommand(Command app) {
       .Value("FILE");
   command.Add("--rows", f->rows.range, "Evaluate only on these rows; default: all")
       .Value("FIRST:LAST");
-  command
-      .Add("--part", f->part,
-           "Evaluate only on the rows that the data.split of the training keeps for evaluation "
-           "(eval) or trains on (train); default: all")
-      .Value("train|eval|all");
+  AddPartFlag(command, "Evaluate only on", f->part);
   command
       .Add("--by", f->by,
            "Also measure each group of rows whose first id of this feature is the same, and the "

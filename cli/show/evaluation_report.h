@@ -16,7 +16,7 @@ bool HasTasks(const EvaluationValues& values);
 std::string ShortText(const NamedTaskValues& task);
 
 // A row a metric; with several tasks, or one that is not of clicks, a column a task. `rows_are`
-// stands after "on 1,000" in the heading: "rows not trained on". The optimum, where it is known,
+// stands after "on 1,000" in the heading: "rows for evaluation". The optimum, where it is known,
 // has a column beside the model's.
 std::string EvaluationTable(const EvaluationValues& values, const std::string& rows_are,
                             const std::optional<MetricValues>& optimum = {});

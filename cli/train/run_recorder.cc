@@ -118,7 +118,9 @@ Json StartJson(const DataSets& data, const RunStart& start) {
 void CheckSameTraining(const std::string& folder, const TrainConfig& config) {
   const std::string path = PathIn(folder, kRunConfig);
   if (!fs::exists(path)) return;
-  for (const auto& [was, is] : Differences(KeysOf(ReadTrainConfig(path)), KeysOf(config))) {
+  TrainConfig kept = ReadTrainConfig(path);
+  if (SeeksTime(config.data.split)) ForgetFoundTime(kept.data.split);
+  for (const auto& [was, is] : Differences(KeysOf(kept), KeysOf(config))) {
     const ConfigKey& key = was.key.empty() ? is : was;
     if (key.table.empty() && key.key == "train.epochs") continue;
     const auto shown = [](const ConfigKey& k) { return k.value.empty() ? "none" : k.value; };

@@ -100,6 +100,12 @@ TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
   return ReadConfigText(resumed.config, flags.resume, flags.set);
 }
 
+// Rows for evaluation are those of the time that the training found for its split.
+void KeepFoundTime(const TrainFlags& flags, const Resumed& resumed, TrainConfig& config) {
+  if (SeeksTime(config.data.split) && !resumed.config.empty())
+    TakeFoundTime(ParseTrainConfig(resumed.config, flags.resume).data.split, config.data.split);
+}
+
 std::string Machine(Context& ctx, bool with_ranks) {
   const int count = ctx.threads().threads();
   const std::string threads =
@@ -345,6 +351,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   const DataSelection selection = ParseSelection(flags);
   Resumed resumed = ReadResumed(flags, with_ranks);
   TrainConfig config = WithFlags(FindConfig(flags, resumed), flags);
+  KeepFoundTime(flags, resumed, config);
   ApplyRunToEvaluations(flags, with_ranks, config);
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
   CheckKeptBeside(flags, resumed.progress);
@@ -353,6 +360,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   const bool on_gpu = ParseDevice(flags.device) != Device::Cpu();
   if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();
   const DataSets data(config, selection);
+  config.data.split = data.split();  // with the time that was found, which checkpoints keep
   CheckEvaluations(config, data, MakeRunOptions(flags, resumed));
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   WatchForInterrupt(flags.stop_within);

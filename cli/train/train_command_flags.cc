@@ -259,7 +259,8 @@ void AddTrainFlags(Command app, TrainFlags& f) {
       .Value("PATH");
   app.Add("--eval-rows", f.eval_rows,
           "Evaluate only on these rows: of --eval if it is given, else of --data. With data.split "
-          "these, and --train-rows, choose among the rows that it keeps for each")
+          "these, and --train-rows, choose by numbers of rows in the files among those that it "
+          "keeps for each")
       .Value("FIRST:LAST");
   app.Add("--epochs", f.epochs,
           "Number of passes over the data, including those that a resumed checkpoint has done")

@@ -17,7 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kNotTrainedOn[] = "rows not trained on";
+// Where a training has gone on with other data, it may have trained on them before.
+constexpr char kRowsAre[] = "rows for evaluation";
 
 double SamplesPerSecond(const TrainingRunReport& report) {
   return report.training_seconds > 0 ? static_cast<double>(report.rows) / report.training_seconds
@@ -154,7 +155,7 @@ std::string EarlyStopLine(const EvaluationsReport& evaluations, const Evaluation
 std::string FinalTable(const TrainingRunReport& report,
                        const std::optional<MetricValues>& optimum) {
   std::string text;
-  if (report.evaluation) text += EvaluationTable(*report.evaluation, kNotTrainedOn, optimum) + "\n";
+  if (report.evaluation) text += EvaluationTable(*report.evaluation, kRowsAre, optimum) + "\n";
   text += Format("trained {} rows", WithCommas(static_cast<double>(report.rows)));
   if (report.skipped_rows > 0)
     text += ", " + LeftOut(report.skipped_rows, report.skipped_by_reason);

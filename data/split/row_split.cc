@@ -33,7 +33,7 @@ RowPart ParseRowPart(const std::string& word) {
 }
 
 bool GoesByOtherRows(const SplitOptions& options) {
-  return options.by == SplitBy::kRandom || (options.by == SplitBy::kTime && !options.at);
+  return options.by == SplitBy::kRandom || SeeksTime(options);
 }
 
 std::string ToString(const SplitOptions& options) {
@@ -49,6 +49,29 @@ std::string ToString(const SplitOptions& options) {
                         : Format("by time, the last {} of rows for evaluation", share);
   }
   TESSERA_FAIL("split {}", static_cast<int>(options.by));
+}
+
+std::string FoundTimeText(const SplitOptions& options) {
+  if (!options.at_was_found) return "";
+  return Format(
+      "the time from which rows are for evaluation, {}, stays that of the last {} of the rows that "
+      "the training began with",
+      *options.at, Percent(options.fraction));
+}
+
+bool SeeksTime(const std::optional<SplitOptions>& split) {
+  return split && split->by == SplitBy::kTime && !split->at;
+}
+
+void TakeFoundTime(const std::optional<SplitOptions>& saved, std::optional<SplitOptions>& split) {
+  if (SeeksTime(split) && saved && saved->at_was_found && saved->fraction == split->fraction)
+    split = saved;
+}
+
+void ForgetFoundTime(std::optional<SplitOptions>& split) {
+  if (!split || !split->at_was_found) return;
+  split->at.reset();
+  split->at_was_found = false;
 }
 
 RowFilter::RowFilter(SplitOptions options, RowPart part)

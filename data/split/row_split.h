@@ -30,6 +30,8 @@ struct SplitOptions {
   uint64_t seed = 1;
   std::string feature = {};        // of kKey
   std::optional<int64_t> at = {};  // of kTime; absent: the time at which the last fraction begins
+  // `at` is the time at which the last `fraction` began in the rows that a training began with.
+  bool at_was_found = false;
 
   friend bool operator==(const SplitOptions&, const SplitOptions&) = default;
 };
@@ -38,6 +40,17 @@ struct SplitOptions {
 bool GoesByOtherRows(const SplitOptions& options);
 // "by user, 10 % of its ids for evaluation (seed 1)", "by time, rows from 17 on for evaluation".
 std::string ToString(const SplitOptions& options);
+// Where a training has found the time: "the time from which rows are for evaluation, 17, stays that
+// of the last 10 % of the rows that the training began with"; else "".
+std::string FoundTimeText(const SplitOptions& options);
+
+// Whether the time of a split is only known once all times were read.
+bool SeeksTime(const std::optional<SplitOptions>& split);
+// Where the split seeks the time of the same fraction for which the saved one has found one, it
+// takes that: other rows would give another.
+void TakeFoundTime(const std::optional<SplitOptions>& saved, std::optional<SplitOptions>& split);
+// Forgets a time that was found: the split seeks it again.
+void ForgetFoundTime(std::optional<SplitOptions>& split);
 
 // The rows of one part.
 class RowFilter {

@@ -114,9 +114,16 @@ DefaultRow ParseDefaultRow(const std::string& name) {
 }
 
 TrainConfig ReadConfig(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config) {
-  if (config) return *config;
-  if (checkpoint.config.empty()) throw NoConfiguration(checkpoint.path, IsOfProgram(checkpoint));
-  return ParseTrainConfig(checkpoint.config, checkpoint.path + ": config");
+  const auto own = [&] {
+    return ParseTrainConfig(checkpoint.config, checkpoint.path + ": config");
+  };
+  if (!config && checkpoint.config.empty())
+    throw NoConfiguration(checkpoint.path, IsOfProgram(checkpoint));
+  if (!config) return own();
+  TrainConfig given = *config;
+  if (SeeksTime(given.data.split) && !checkpoint.config.empty())
+    TakeFoundTime(own().data.split, given.data.split);
+  return given;
 }
 
 std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint) {

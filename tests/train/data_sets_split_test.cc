@@ -1,204 +1,38 @@
 // Rows of every kind of data, split for training and evaluation: each row is on one side, the same
 // one for every reader, and all that reads rows goes on working.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "data/first_ids.h"
-#include "data/preprocess/parse_rows.h"
-#include "data/preprocess/preprocess.h"
-#include "tests/data/testing/npz_bytes.h"
-#include "tests/train/testing/files.h"
+#include "tests/train/testing/split_data.h"
 #include "train/data_sets.h"
 
 namespace tessera {
 namespace {
 
+using testing::BatchesOf;
+using testing::ConfigOf;
+using testing::DataKind;
 using testing::ErrorOf;
-using testing::NpyOf;
-using testing::NpzBytes;
-using testing::TempPath;
+using testing::ItemsOf;
+using testing::kCut;
+using testing::Kinds;
+using testing::kRows;
+using testing::Sorted;
+using testing::SplitsOf;
+using testing::TimeOf;
+using testing::UserOf;
 using testing::WriteFile;
-using testing::WriteGzFile;
-
-// ---- data: row n has the item n, which tells it, the user 13·n mod 37, and the time 7·n mod 1000
-
-constexpr int64_t kRows = 1000;
-constexpr int64_t kCut = 300;  // where the second file begins, which is compressed
-
-int64_t UserOf(int64_t n) { return 13 * n % 37; }
-int64_t TimeOf(int64_t n) { return 7 * n % 1000; }
-
-// The lines of rows [begin, end).
-template <typename LineOf>
-std::string Lines(int64_t begin, int64_t end, const LineOf& line_of) {
-  std::string text;
-  for (int64_t n = begin; n < end; ++n) text += line_of(n) + "\n";
-  return text;
-}
-
-template <typename LineOf>
-std::vector<std::string> TwoFiles(const std::string& name, const LineOf& line_of) {
-  return {WriteFile("a_" + name, Lines(0, kCut, line_of)),
-          WriteGzFile("b_" + name + ".gz", Lines(kCut, kRows, line_of))};
-}
-
-std::vector<std::string> Criteo() {
-  return TwoFiles("clicks.tsv", [](int64_t n) {
-    return Format("{}\t{}{}\t{:x}\t{:x}{}", n % 2, n, std::string(12, '\t'), UserOf(n), n,
-                  std::string(24, '\t'));
-  });
-}
-
-std::vector<std::string> Json() {
-  return TwoFiles("clicks.jsonl", [](int64_t n) {
-    return Format(R"({{"user": {}, "item": {}, "t": {}, "y": {}, "x": {}}})", UserOf(n), n,
-                  TimeOf(n), n % 2, n);
-  });
-}
-
-std::vector<std::string> Csv() {
-  const std::string heading = "user,item,t,y,x\n";
-  const auto line = [](int64_t n) {
-    return Format("{},{},{},{},{}", UserOf(n), n, TimeOf(n), n % 2, n);
-  };
-  return {WriteFile("a.csv", heading + Lines(0, kCut, line)),
-          WriteGzFile("b.csv.gz", heading + Lines(kCut, kRows, line))};
-}
-
-std::vector<std::string> Ratings() {
-  return TwoFiles("u.data", [](int64_t n) {
-    return Format("{}\t{}\t{}\t{}", UserOf(n), n, 1 + n % 5, TimeOf(n));
-  });
-}
-
-std::vector<std::string> Npz() {
-  std::vector<float> x;
-  std::vector<int64_t> labels, user, item;
-  for (int64_t n = 0; n < kRows; ++n) {
-    x.push_back(static_cast<float>(n));
-    labels.push_back(n % 2);
-    user.push_back(UserOf(n));
-    item.push_back(n);
-  }
-  const std::string shape = Format("({},)", kRows);
-  WriteFile("day_dense.npy", NpyOf("<f4", Format("({}, 1)", kRows), x));
-  WriteFile("day_labels.npy", NpyOf("<i8", shape, labels));
-  WriteFile("day_sparse_multi_hot.npz",
-            NpzBytes({{"user", NpyOf("<i8", shape, user)}, {"item", NpyOf("<i8", shape, item)}}));
-  return {TempPath("day")};
-}
-
-// ---- configurations
-
-constexpr char kSchema[] = R"("time": "t", "dense": ["x"], "labels": ["y"])";
-
-struct Kind {
-  std::string name;
-  std::string data;  // of the configuration
-  std::string user, item;
-  int64_t dense_in;
-  std::vector<std::string> files;
-  bool has_time;
-};
-
-TrainConfig ConfigOf(const Kind& kind, const std::string& split, bool shuffled = false) {
-  const std::string shuffle =
-      shuffled ? R"(, "shuffle": {"seed": 5, "window_rows": 128, "block_rows": 16})" : "";
-  return ParseTrainConfig(
-      Format(R"({{"tables": [{{"name": "u", "rows": 40, "dim": 4, "features": ["{}"]}},
-                             {{"name": "i", "rows": 2000, "dim": 4, "features": ["{}"]}}],
-                  "model": {{"type": "dlrm", "dense_in": {}, "dense_arch": [4], "over_arch": [4, 1]}},
-                  "optimizer": {{"sparse": {{"name": "sgd", "lr": 0.1}},
-                                 "dense": {{"name": "sgd", "lr": 0.1}}}},
-                  "data": {{{}{}{}}}, "train": {{"batch_size": 64}}}})",
-             kind.user, kind.item, kind.dense_in, kind.data, shuffle,
-             split.empty() ? "" : ", \"split\": " + split),
-      kind.name);
-}
-
-std::vector<std::string> CriteoFolder() {
-  const std::string path = TempPath("criteo_folder");
-  Preprocess({.inputs = Criteo(), .output = path, .shard_rows = 300});
-  return {path};
-}
-
-std::vector<std::string> BagFolder(const Kind& json) {
-  const std::string path = TempPath("bag_folder");
-  const TrainConfig config = ConfigOf(json, "");
-  ParseRows({.inputs = Json(),
-             .output = path,
-             .schema = *config.data.schema,
-             .features = Features(config),
-             .shard_rows = 300});
-  return {path};
-}
-
-const std::vector<Kind>& Kinds() {
-  static const std::vector<Kind> kinds = [] {
-    const std::string criteo = R"("format": "criteo")";
-    const Kind json = {
-        "jsonl", Format("\"format\": \"jsonl\", {}", kSchema), "user", "item", 1, Json(), true};
-    Kind folder = json;
-    folder.name = "bag folder";
-    folder.files = BagFolder(json);
-    return std::vector<Kind>{
-        {"criteo", criteo, "cat_0", "cat_1", 13, Criteo(), false},
-        {"criteo folder", criteo, "cat_0", "cat_1", 13, CriteoFolder(), false},
-        json,
-        folder,
-        {"csv", Format("\"format\": \"csv\", {}", kSchema), "user", "item", 1, Csv(), true},
-        {"npz", R"("format": "npz", "features": ["user", "item"])", "user", "item", 1, Npz(),
-         false},
-        {"movielens", R"("format": "movielens")", "userId", "movieId", 1, Ratings(), true}};
-  }();
-  return kinds;
-}
-
-// The splits that a kind can have.
-std::vector<std::string> SplitsOf(const Kind& kind) {
-  std::vector<std::string> splits = {
-      R"({"by": "random", "fraction": 0.25, "seed": 3})",
-      Format(R"({{"by": "key", "feature": "{}", "fraction": 0.3}})", kind.user)};
-  if (kind.has_time)
-    splits.insert(splits.end(),
-                  {R"({"by": "time", "at": 800})", R"({"by": "time", "fraction": 0.2})"});
-  return splits;
-}
-
-// ---- what is read
-
-// The items of each batch, which tell its rows; rows of Criteo have ids of one more.
-std::vector<std::vector<int64_t>> BatchesOf(const Kind& kind, DataSource& source,
-                                            std::vector<int64_t>* ends = nullptr) {
-  Context ctx({.threads = 1});
-  std::vector<std::vector<int64_t>> batches;
-  while (const auto batch = source.Next()) {
-    batches.push_back(FirstIds(ctx, *batch, kind.item));
-    if (kind.name.starts_with("criteo"))
-      for (int64_t& item : batches.back()) --item;
-    if (ends != nullptr) ends->push_back(batch->end_row);
-  }
-  return batches;
-}
-
-std::vector<int64_t> ItemsOf(const Kind& kind, DataSource& source) {
-  std::vector<int64_t> items;
-  for (const auto& batch : BatchesOf(kind, source))
-    items.insert(items.end(), batch.begin(), batch.end());
-  return items;
-}
-
-std::vector<int64_t> Sorted(std::vector<int64_t> items) {
-  std::ranges::sort(items);
-  return items;
-}
 
 TEST(DataSetsSplit, EachRowIsOnOneSide) {
-  for (const Kind& kind : Kinds())
+  for (const DataKind& kind : Kinds())
     for (const std::string& split : SplitsOf(kind)) {
       const DataSets data(ConfigOf(kind, split), {.files = kind.files, .threads = 3});
       const std::vector<int64_t> train = ItemsOf(kind, *data.OpenTrain(0)),
@@ -219,7 +53,7 @@ TEST(DataSetsSplit, EachRowIsOnOneSide) {
 // The features of one user, and times, decide the same in every format.
 TEST(DataSetsSplit, KindsOfDataAgree) {
   std::map<std::string, std::vector<int64_t>> of_split;
-  for (const Kind& kind : Kinds())
+  for (const DataKind& kind : Kinds())
     for (const std::string& split : SplitsOf(kind)) {
       std::string name = split;
       if (split.find("key") != std::string::npos)  // Criteo's ids are one more
@@ -235,7 +69,7 @@ TEST(DataSetsSplit, KindsOfDataAgree) {
 }
 
 TEST(DataSetsSplit, RowsOfOneUserAreOnOneSide) {
-  for (const Kind& kind : Kinds()) {
+  for (const DataKind& kind : Kinds()) {
     const DataSets data(ConfigOf(kind, SplitsOf(kind)[1]), {.files = kind.files});
     std::set<int64_t> train, eval;
     for (const int64_t n : ItemsOf(kind, *data.OpenTrain(0))) train.insert(UserOf(n));
@@ -247,7 +81,7 @@ TEST(DataSetsSplit, RowsOfOneUserAreOnOneSide) {
 }
 
 TEST(DataSetsSplit, LaterRowsAreForEvaluation) {
-  for (const Kind& kind : Kinds()) {
+  for (const DataKind& kind : Kinds()) {
     if (!kind.has_time) continue;
     const DataSets data(ConfigOf(kind, R"({"by": "time", "fraction": 0.2})"),
                         {.files = kind.files});
@@ -257,8 +91,31 @@ TEST(DataSetsSplit, LaterRowsAreForEvaluation) {
   }
 }
 
+// A time that was found stays with later rows, which would have moved it.
+TEST(DataSetsSplit, AFoundTimeStaysWithOtherRows) {
+  const std::string fraction = R"({"by": "time", "fraction": 0.2})";
+  for (const DataKind& kind : Kinds()) {
+    if (!kind.has_time) continue;
+    TrainConfig config = ConfigOf(kind, fraction);
+    config.data.split = DataSets(config, {.files = kind.files}).split();
+    EXPECT_TRUE(config.data.split->at_was_found);
+    const TrainConfig saved = ParseTrainConfig(ToJson(config), "saved");
+    EXPECT_EQ(saved.data.split, config.data.split);
+    EXPECT_FALSE(GoesByOtherRows(*saved.data.split));
+    std::optional<SplitOptions> again = ConfigOf(kind, fraction).data.split;
+    TakeFoundTime(saved.data.split, again);
+    EXPECT_EQ(again, saved.data.split);
+    std::optional<SplitOptions> other =
+        ConfigOf(kind, R"({"by": "time", "fraction": 0.3})").data.split;
+    TakeFoundTime(saved.data.split, other);
+    EXPECT_TRUE(SeeksTime(other));  // another fraction has another time
+    const DataSets fewer(saved, {.files = {kind.files.back()}});
+    EXPECT_EQ(fewer.split()->at, 800) << kind.name;
+  }
+}
+
 TEST(DataSetsSplit, ShufflingAndPlacesMoveNoRow) {
-  for (const Kind& kind : Kinds())
+  for (const DataKind& kind : Kinds())
     for (const std::string& split : SplitsOf(kind)) {
       const DataSelection selection{.files = kind.files};
       const DataSets plain(ConfigOf(kind, split), selection),
@@ -280,7 +137,7 @@ TEST(DataSetsSplit, ShufflingAndPlacesMoveNoRow) {
 }
 
 TEST(DataSetsSplit, RanksReadTheirPartsOfTables) {
-  for (const Kind& kind : Kinds())
+  for (const DataKind& kind : Kinds())
     for (const std::string& split : SplitsOf(kind)) {
       const DataSets data(ConfigOf(kind, split, true), {.files = kind.files});
       if (!data.EpochRows()) continue;  // every rank gets all of text
@@ -296,10 +153,19 @@ TEST(DataSetsSplit, RanksReadTheirPartsOfTables) {
     }
 }
 
+TEST(DataSetsSplit, ConfigurationsAreWrittenAsTheyAreRead) {
+  for (const DataKind& kind : Kinds())
+    for (const std::string& split : SplitsOf(kind)) {
+      const TrainConfig config = ConfigOf(kind, split);
+      EXPECT_EQ(ParseTrainConfig(ToJson(config), "again").data.split, config.data.split) << split;
+      EXPECT_TRUE(config.data.split.has_value());
+    }
+}
+
 // ---- ranges, and one part alone
 
 TEST(DataSetsSplit, RangesChooseAmongTheRowsOfEachPart) {
-  for (const Kind& kind : Kinds()) {
+  for (const DataKind& kind : Kinds()) {
     const TrainConfig config = ConfigOf(kind, SplitsOf(kind)[0]);
     const DataSets all(config, {.files = kind.files}),
         some(config, {.files = kind.files,
@@ -315,7 +181,7 @@ TEST(DataSetsSplit, RangesChooseAmongTheRowsOfEachPart) {
 }
 
 TEST(DataSetsSplit, OnePartIsReadInOrderWithTheBatchesOfTheTraining) {
-  for (const Kind& kind : Kinds())
+  for (const DataKind& kind : Kinds())
     for (const std::string& split : SplitsOf(kind)) {
       const TrainConfig config = ConfigOf(kind, split, true);
       const DataSets training(config, {.files = kind.files});
@@ -333,7 +199,7 @@ TEST(DataSetsSplit, OnePartIsReadInOrderWithTheBatchesOfTheTraining) {
 }
 
 TEST(DataSetsSplit, BadLinesMoveNoRow) {
-  const Kind& json = Kinds()[2];
+  const DataKind& json = Kinds()[2];
   std::string lines = testing::ReadFile(json.files[0]);
   for (int i = 0; i < 3; ++i) lines.insert(lines.find('\n', 500 + 2000 * i) + 1, "bad\n");
   const std::string bad = WriteFile("bad.jsonl", lines);
@@ -356,7 +222,7 @@ TEST(DataSetsSplit, BadLinesMoveNoRow) {
 // ---- items without an id of their own, of every kind that counts them
 
 TEST(DataSetsItems, BeyondATableAreCountedOncePerReadRow) {
-  for (const Kind& kind : Kinds()) {
+  for (const DataKind& kind : Kinds()) {
     TrainConfig config = ConfigOf(kind, R"({"fraction": 0.25})");
     config.tables[0].num_embeddings = 20;  // of 37 users, whose ids a folder has modulo 40
     const auto trained = std::make_shared<UnknownItems>(),
@@ -384,93 +250,6 @@ TEST(DataSetsItems, BeyondATableAreCountedOncePerReadRow) {
       EXPECT_EQ(counts[0].count.unknown, beyond) << kind.name;
     }
   }
-}
-
-// ---- what is refused
-
-TEST(DataSetsSplit, RefusesWhatItCannotBeBeside) {
-  const Kind& json = Kinds()[2];
-  const std::string random = SplitsOf(json)[0];
-  EXPECT_EQ(ErrorOf([&] {
-              DataSets(ConfigOf(json, random),
-                       {.files = {json.files[0]}, .eval_files = {json.files[1]}});
-            }),
-            Format("data.split beside --eval {}: it takes the rows for evaluation of --data: leave "
-                   "one of them out",
-                   json.files[1]));
-  const std::string pipe = TempPath("pipe");
-  ::mkfifo(pipe.c_str(), 0600);
-  EXPECT_NE(ErrorOf([&] {
-              DataSets(ConfigOf(json, random), {.files = {pipe}});
-            }).find("pipe: it can be read once, so rows for evaluation (data.split)"),
-            std::string::npos);
-  DataSelection once{.files = {pipe}};
-  once.part = RowPart::kEval;
-  EXPECT_NE(ErrorOf([&] {
-              DataSets(RowInputsOf(ConfigOf(json, R"({"by": "time"})")), once);
-            }).find("pipe: it can be read once, but the last rows by time"),
-            std::string::npos);
-}
-
-TEST(DataSetsSplit, RefusesAPartWithoutRowsOfATable) {
-  const Kind& ratings = Kinds().back();
-  for (const auto& [at, which] :
-       {std::pair{5000, "no rows for evaluation"}, std::pair{-1, "no rows to train on"}}) {
-    const TrainConfig config = ConfigOf(ratings, Format(R"({{"by": "time", "at": {}}})", at));
-    const std::string error = ErrorOf([&] { DataSets(config, {.files = ratings.files}); });
-    EXPECT_NE(error.find(which), std::string::npos) << error;
-    EXPECT_NE(error.find("of the 1000 rows of"), std::string::npos) << error;
-  }
-}
-
-TEST(DataSetsSplit, RefusesTimesThatAreNotThere) {
-  const Kind& ratings = Kinds().back();
-  std::string wide;
-  for (int n = 0; n < 10; ++n) wide += Format("5\t{}\t{}\tF\t1\t10\t4\t1975\tDrama\n", n, n);
-  const std::vector<std::string> files = {WriteFile("wide.tsv", wide)};
-  for (const char* split : {R"({"by": "time", "at": 5})", R"({"by": "time"})"})
-    EXPECT_EQ(ErrorOf([&] { DataSets(ConfigOf(ratings, split), {.files = files}); }),
-              "data.split.by: time: these rows have no time");
-}
-
-TEST(DataSetsSplit, ConfigurationsSayWhatIsWrong) {
-  const Kind &criteo = Kinds()[0], &json = Kinds()[2], &npz = Kinds()[5];
-  const auto error = [](const Kind& kind, const std::string& split) {
-    return ErrorOf([&] { ConfigOf(kind, split); });
-  };
-  const auto expect = [&](const Kind& kind, const std::string& split, const std::string& text) {
-    const std::string got = error(kind, split);
-    EXPECT_NE(got.find(text), std::string::npos) << got;
-  };
-  expect(criteo, R"({"by": "time"})",
-         "data.split.by: time: rows of the format criteo have no time");
-  expect(npz, R"({"by": "time"})", "rows of the format npz have no time");
-  Kind no_time = json;
-  no_time.data.erase(no_time.data.find("\"time\""), 13);
-  expect(no_time, R"({"by": "time"})", "have no time: expected its column in data.time");
-  expect(json, R"({"by": "key", "feature": "who"})",
-         "data.split.feature: no table reads the feature 'who'");
-  expect(json, R"({"by": "key"})", "data.split.feature");
-  for (const char* fraction : {"0", "1", "-0.5", "1.5"})
-    expect(json, Format(R"({{"fraction": {}}})", fraction),
-           "data.split.fraction: expected a fraction above 0 and below 1");
-  expect(json, R"({"by": "time", "at": 5, "fraction": 0.1})",
-         "data.split.fraction beside data.split.at: expected one of the two");
-  expect(json, R"({"by": "random", "at": 5})", "data.split.at: unknown key");
-  expect(json, R"({"by": "time", "seed": 5})", "data.split.seed: unknown key");
-  expect(json, R"({"by": "user"})", "data.split.by");
-  Kind planted = criteo;
-  planted.data = R"("format": "planted", "rows": 10)";
-  expect(planted, "{}", "data.split: made-up rows have others for evaluation, of eval_rows");
-}
-
-TEST(DataSetsSplit, ConfigurationsAreWrittenAsTheyAreRead) {
-  for (const Kind& kind : Kinds())
-    for (const std::string& split : SplitsOf(kind)) {
-      const TrainConfig config = ConfigOf(kind, split);
-      EXPECT_EQ(ParseTrainConfig(ToJson(config), "again").data.split, config.data.split) << split;
-      EXPECT_TRUE(config.data.split.has_value());
-    }
 }
 
 }  // namespace

@@ -103,6 +103,32 @@ TEST_F(ResumeChangesTest, RefusesOtherDataBesideASplitThatGoesByThem) {
   EXPECT_EQ(Changes(config_, /*other_data=*/true).size(), 1u);
 }
 
+// A split by the last times goes by no other rows once a checkpoint keeps the time that was found.
+TEST_F(ResumeChangesTest, TakesOtherDataBesideAFoundTime) {
+  const auto config = [](const std::string& split) {
+    return ParseTrainConfig(
+        R"({"data": {"format": "jsonl", "labels": ["y"], "time": "t", "split": )" + split + R"(},
+            "tables": [{"name": "t", "rows": 9, "dim": 4, "features": ["a"]}],
+            "model": {"type": "dlrm", "dense_in": 0, "over_arch": [4, 1]},
+            "optimizer": {"sparse": {"name": "sgd", "lr": 0.1},
+                          "dense": {"name": "sgd", "lr": 0.1}}})",
+        "own.json");
+  };
+  const TrainConfig sought = config(R"({"by": "time"})"),
+                    found = config(R"({"by": "time", "at": 5, "of_fraction": 0.1})");
+  progress_.data = ToText({.paths = {{.name = "d", .bytes = 100, .head = 1, .tail = 2}}});
+  progress_.epoch = progress_.step = 1;
+  data_ = {.paths = {{.name = "d", .bytes = 100, .head = 1, .tail = 3}}};
+  config_ = found;
+  EXPECT_THAT(Changes(found),
+              ::testing::ElementsAre(::testing::HasSubstr("--data[0] was d (100 bytes"),
+                                     FoundTimeText(*found.data.split)));
+  config_ = sought;  // of an older release: this start has found another time
+  EXPECT_THAT(Refusal(found), ::testing::HasSubstr("or take the new ones by --other-data"));
+  data_ = DataIdentityFromText(progress_.data);
+  EXPECT_TRUE(Changes(found).empty());
+}
+
 // A schema's lists are long; what changed in them is said by itself.
 TEST_F(ResumeChangesTest, SaysOfListsOnlyWhatDiffers) {
   const auto config = [](const std::string& features, const std::string& labels) {

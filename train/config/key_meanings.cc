@@ -267,6 +267,9 @@ constexpr KeyMeaning kMeanings[] = {
     {"data.split.at",
      "Rows of this time and later are for evaluation. Without it: the time at which the last "
      "fraction of the rows begins, for which all times are read once more."},
+    {"data.split.of_fraction",
+     "The fraction of the rows for which a training has found the time of data.split.at. A "
+     "checkpoint has both, so that the time stays with any data."},
     {"data.rows", "Rows to train on."},
     {"data.eval_rows", "Rows for evaluation, which follow those to train on."},
     {"data.seed", "Seed of the rows."},

@@ -8,12 +8,30 @@
 namespace tessera::internal {
 namespace {
 
+constexpr char kFraction[] = "fraction", kOfFraction[] = "of_fraction";
+
+void CheckFraction(JsonObject& object, const char* key, double fraction) {
+  object.Note(key, {{"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}});
+  if (!(fraction > 0 && fraction < 1))
+    ThrowExpected(object.at(key), "a fraction above 0 and below 1", Json(fraction));
+}
+
 void ReadFraction(JsonObject& object, double& fraction) {
   object.Try([&] {
-    object.Optional("fraction", fraction);
-    object.Note("fraction", {{"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}});
-    if (!(fraction > 0 && fraction < 1))
-      ThrowExpected(object.at("fraction"), "a fraction above 0 and below 1", Json(fraction));
+    object.Optional(kFraction, fraction);
+    CheckFraction(object, kFraction, fraction);
+  });
+}
+
+// Reads the key that a training adds to the time that it found.
+void ReadOfFraction(JsonObject& object, SplitOptions& split) {
+  object.Try([&] {
+    const Json* const fraction = object.Find(kOfFraction, TypeSchema(double{}));
+    if (fraction != nullptr) ReadJson(*fraction, object.at(kOfFraction), split.fraction);
+    CheckFraction(object, kOfFraction, split.fraction);
+    split.at_was_found = fraction != nullptr;
+    if (split.at_was_found && !object.Has("at"))
+      throw Error(Format("{} without {}: expected both", object.at(kOfFraction), object.at("at")));
   });
 }
 
@@ -21,9 +39,9 @@ void ReadAt(JsonObject& object, SplitOptions& split) {
   object.Try([&] {
     const Json* const at = object.Find("at", TypeSchema(int64_t{}));
     if (at == nullptr) return;
-    if (object.Has("fraction"))
+    if (object.Has(kFraction))
       throw Error(
-          Format("{} beside {}: expected one of the two", object.at("fraction"), object.at("at")));
+          Format("{} beside {}: expected one of the two", object.at(kFraction), object.at("at")));
     ReadJson(*at, object.at("at"), split.at.emplace());
   });
 }
@@ -35,7 +53,10 @@ SplitOptions ReadSplit(const Json& value, const std::string& where, JsonProblems
   ReadFraction(object, split.fraction);
   if (split.by != SplitBy::kTime) ReadSeed(object, split.seed);
   if (split.by == SplitBy::kKey) object.Try([&] { object.Required("feature", split.feature); });
-  if (split.by == SplitBy::kTime) ReadAt(object, split);
+  if (split.by == SplitBy::kTime) {
+    ReadAt(object, split);
+    ReadOfFraction(object, split);
+  }
   object.Finish();
   return split;
 }
@@ -51,10 +72,11 @@ SplitOptions SplitFromJson(const Json& value, const std::string& where, JsonProb
 
 Json SplitToJson(const SplitOptions& split) {
   Json json = {{"by", ToString(split.by)}};
+  if (split.at_was_found) json[kOfFraction] = split.fraction;
   if (split.by == SplitBy::kTime && split.at)
     json["at"] = *split.at;
   else
-    json["fraction"] = split.fraction;
+    json[kFraction] = split.fraction;
   if (split.by != SplitBy::kTime) json["seed"] = split.seed;
   if (split.by == SplitBy::kKey) json["feature"] = split.feature;
   return json;

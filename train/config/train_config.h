@@ -30,7 +30,8 @@
 //         or {"format": "jsonl", "csv", "tsv" or "npz", and the keys of data/schema/data_schema.h};
 //         any with "shuffle": {"seed", "window_rows", "block_rows"}, and, of files, with "split":
 //         {"by": "random", "fraction", "seed"}, {"by": "key", "feature", "fraction", "seed"}, or
-//         {"by": "time", "at" or "fraction"}
+//         {"by": "time", "at" or "fraction"}; a training saves {"by": "time", "at", "of_fraction"}
+//         where it has found the time
 //    "train": {"batch_size", "accumulate_steps", "epochs", "seed", "dense_products"},
 //    "evaluation": {"every" or "every_steps", "metric", "target", "patience"},
 //    "metrics": {...}}   as in metrics/rec_metrics_config.h; rec_tasks default to the model's tasks

@@ -75,16 +75,56 @@ run 0 evaluate served --data folder --part eval --json served.json
 json served.json 'd["examples"] == json.load(open("eval.json"))["examples"]'
 run 0 evaluate text.st --data folder --part eval --rows 0:1000 --json some.json
 json some.json 'd["examples"] < json.load(open("eval.json"))["examples"] / 2'
+run 0 "${train[@]}" "${text[@]}" --eval-rows 0:1000 --epochs 1 --json ranged.json
+has out "rows for evaluation"
+json ranged.json 'd["split"]["eval_rows"] == json.load(open("some.json"))["examples"]'
+json ranged.json 'd["split"]["train_rows"] == json.load(open("text.json"))["split"]["train_rows"]'
 
 # ---- by time, of text, folders and ratings; ranks
 run 0 "${train[@]}" "${times[@]}" "${text[@]}" --json time.json --checkpoint time.st
 has out "rows from 2250 on for evaluation: 2,250 rows to train on, 750 for evaluation"
-json time.json 'd["split"] == {"by": "time", "at": 2250, "train_rows": 2250, "eval_rows": 750}'
+json time.json 'd["split"] == {"by": "time", "at": 2250, "of_fraction": 0.25, "train_rows": 2250,
+                              "eval_rows": 750}'
 run 0 evaluate time.st --data folder --part eval --json eval.json
 same_values time.json eval.json
 has out "part eval of the split by time"
-has err "--data are other files than time.st was trained on"
+has out "the time from which rows are for evaluation, 2250, stays that of the last 25 % of the rows"
+lacks err "other files"
 json eval.json 'd["split"].startswith("by time")'
+run 0 "${train[@]}" --set 'data.split={"by": "random"}' "${text[@]}" --checkpoint random.st \
+  --epochs 1
+run 0 evaluate random.st --data folder --part eval
+has err "--data are other files than random.st was trained on"
+
+# ---- rows that came later do not move the time that was found, which --config seeks again
+sed 's/"when": [0-9]*/"when": 5000/' a.jsonl >later.jsonl
+later=("${text[@]}" later.jsonl)
+run 0 evaluate time.st "${text[@]}" --part train --json before.json
+for config in "" "--config own.json"; do
+  seek=()
+  [ -n "$config" ] && seek=("${times[@]}")
+  run 0 evaluate time.st "${later[@]}" --part train $config "${seek[@]}" --rows 0:3000 \
+    --json after.json
+  same_values before.json after.json
+  run 0 evaluate time.st "${later[@]}" --part eval $config "${seek[@]}" --rows 0:3000 \
+    --json after.json
+  same_values time.json after.json
+done
+run 0 evaluate time.st "${later[@]}" --part eval --json after.json
+json after.json 'd["examples"] == 1750'
+run 0 quantize time.st -o time_served
+run 0 evaluate time_served "${later[@]}" --part eval --json after.json
+json after.json 'd["examples"] == 1750'
+run 0 "${train[@]}" "${times[@]}" "${later[@]}" --resume time.st --epochs 3 --json later.json
+has out "resume: --data[2] was none, is later.jsonl"
+has out "resume: the time from which rows are for evaluation, 2250, stays that of the last 25 %"
+json later.json 'd["split"]["at"] == 2250 and d["split"]["eval_rows"] == 1750'
+fails_saying "data.split.of_fraction was 0.25 when it was saved, and is 0.3 now" "${train[@]}" \
+  "${later[@]}" --set 'data.split={"by": "time", "fraction": 0.3}' --resume time.st --epochs 3
+run 0 "${train[@]}" "${times[@]}" "${text[@]}" --run found --epochs 1
+json found/config.json 'd["data"]["split"] == {"by": "time", "at": 2250, "of_fraction": 0.25}'
+run 0 "${train[@]}" "${times[@]}" "${later[@]}" --run found --epochs 2
+json found/config.json 'd["data"]["split"]["at"] == 2250'
 run 0 evaluate text.st --data folder --part eval
 lacks err "other files"  # a split by key goes by no other rows
 run 0 "${train[@]}" "${times[@]}" --data folder --ranks 2 --json ranks.json
@@ -127,6 +167,12 @@ json swept/1-seed=1/result.json \
   'd["split"] == json.load(open("swept/2-seed=2/result.json"))["split"]'
 
 # ---- what is refused, before anything starts
+fails_saying "rows from 99999 on for evaluation: it leaves no rows for evaluation, of a.jsonl: \
+expected at least one: change the split" "${train[@]}" "${text[@]}" --checkpoint empty.st \
+  --set 'data.split={"by": "time", "at": 99999}'
+fails_saying "of a.jsonl, among --eval-rows 0:1: expected at least one: change the split or the \
+range" "${train[@]}" "${text[@]}" --eval-rows 0:1 --set data.split.fraction=0.01 --dry-run
+[ ! -e empty.st ] || fail "it trained"
 fails_saying "data.split beside --eval b.jsonl.gz" "${train[@]}" --data a.jsonl --eval b.jsonl.gz
 fails_saying "it can be read once, so rows for evaluation (data.split) cannot be taken of it" \
   "${train[@]}" --epochs 1 --data - < <(cat a.jsonl)
