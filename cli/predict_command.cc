@@ -31,7 +31,7 @@ namespace {
 
 struct Flags {
   std::vector<std::string> set;
-  std::string model, checkpoint, config, json, out, memory_limit;
+  std::string model, checkpoint, config, json, out, memory_limit, part = ToString(RowPart::kAll);
   ScoredRows rows;
 };
 
@@ -60,6 +60,7 @@ void AppendScores(std::span<const float> answers, size_t tasks, std::string& lin
 }
 
 Outcome PredictAll(const Flags& flags, RowScorer& model) {
+  SayPart(flags.rows, model, flags.model);
   Outcome outcome;
   if (!flags.out.empty()) outcome.scores = ScoresHeading(model.tasks());
   EvaluationMeter meter(model.tasks());
@@ -91,6 +92,7 @@ std::string AsJson(const Flags& flags, const Outcome& outcome) {
   nlohmann::ordered_json json;
   AddEvaluation(json, outcome.metrics);
   json.update({{"examples", outcome.rows},
+               {"part", ToString(flags.rows.part)},
                {"skipped_rows", outcome.skipped_rows},
                {"not_finite", outcome.not_finite},
                {"calls", outcome.latencies.count()},
@@ -144,6 +146,7 @@ void CheckOutputs(const Flags& flags) {
 
 int Predict(Flags& flags) {
   flags.rows.unknown_items = std::make_shared<UnknownItems>();
+  flags.rows.part = ParseRowPart(flags.part);
   CheckOutputs(flags);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   const std::optional<TrainConfig> config = ReadConfig(flags);
@@ -157,6 +160,7 @@ int Predict(Flags& flags) {
   Outcome outcome = PredictAll(flags, model);
   CheckAnyScored(flags.rows, outcome.rows > 0);
   Say(flags, outcome);
+  SayAllRows(flags.rows, model.inputs().data.split.has_value());
   if (!flags.checkpoint.empty()) {
     // The checkpoint scores the same rows, read as the model reads them.
     const auto source = OpenScoredRows(flags.rows, model.inputs(), flags.model);
@@ -192,6 +196,7 @@ void AddPredictCommand(Command app) {
       .Required()
       .Value("FILE");
   command.Add("--rows", f->rows.range, "Score only these rows; default: all").Value("FIRST:LAST");
+  AddPartFlag(command, "Score only", f->part);
   command.Add("--batch-size", f->rows.batch_size, "Examples of each call; default 64")
       .Within(NumbersFrom(int64_t{1}, int64_t{1} << 24))
       .Value("N");

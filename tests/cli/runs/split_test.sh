@@ -80,6 +80,21 @@ has out "rows for evaluation"
 json ranged.json 'd["split"]["eval_rows"] == json.load(open("some.json"))["examples"]'
 json ranged.json 'd["split"]["train_rows"] == json.load(open("text.json"))["split"]["train_rows"]'
 
+# ---- scoring a part
+run 0 predict text.st "${text[@]}" --part eval --json scored.json --out scores.txt
+has out "part eval of the split by user, 20 % of its ids for evaluation (seed 4)"
+json scored.json 'd["part"] == "eval"'
+json scored.json 'abs(d["auc"] - json.load(open("eval.json"))["auc"]) < 1e-6'
+json scored.json 'd["examples"] == json.load(open("eval.json"))["examples"]'
+[ "$(wc -l <scores.txt)" -eq "$(python3 -c 'import json
+print(json.load(open("eval.json"))["examples"] + 1)')" ] || fail "$(wc -l <scores.txt) scores"
+run 0 predict served --data folder --part train --json scored.json
+json scored.json 'd["examples"] == json.load(open("train.json"))["examples"]'
+run 0 predict served --data folder --checkpoint text.st
+has out "these are all rows: --part eval leaves out"
+has out "3,000 rows: AUC"
+fails_saying "part 'test': expected train, eval or all" predict text.st --data folder --part test
+
 # ---- by time, of text, folders and ratings; ranks
 run 0 "${train[@]}" "${times[@]}" "${text[@]}" --json time.json --checkpoint time.st
 has out "rows from 2250 on for evaluation: 2,250 rows to train on, 750 for evaluation"
@@ -91,10 +106,14 @@ has out "part eval of the split by time"
 has out "the time from which rows are for evaluation, 2250, stays that of the last 25 % of the rows"
 lacks err "other files"
 json eval.json 'd["split"].startswith("by time")'
+run 0 predict time.st --data folder --part eval --no-labels
+has out "750 examples, without labels"
 run 0 "${train[@]}" --set 'data.split={"by": "random"}' "${text[@]}" --checkpoint random.st \
   --epochs 1
-run 0 evaluate random.st --data folder --part eval
-has err "--data are other files than random.st was trained on"
+for command in evaluate predict; do
+  run 0 $command random.st --data folder --part eval
+  has err "--data are other files than random.st was trained on"
+done
 
 # ---- rows that came later do not move the time that was found, which --config seeks again
 sed 's/"when": [0-9]*/"when": 5000/' a.jsonl >later.jsonl
@@ -179,6 +198,8 @@ fails_saying "it can be read once, so rows for evaluation (data.split) cannot be
 fails_saying "data.split chooses them" "${train[@]}" "${text[@]}" --eval-every 0.5
 run 0 "${train[@]}" --data folder --eval-every 0.5
 run 0 train --config small.json --checkpoint planted.st
+fails_saying "--part eval: planted.st was trained without a data.split" predict planted.st \
+  --data a.jsonl --part eval
 fails_saying "--part eval: planted.st was trained without a data.split" evaluate planted.st \
   --part eval
 fails_saying "part 'test': expected train, eval or all" evaluate text.st "${text[@]}" --part test
