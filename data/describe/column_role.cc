@@ -1,12 +1,11 @@
 #include "data/describe/column_role.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
-#include <string_view>
 
+#include "data/describe/column_name.h"
 #include "data/describe/label_leak.h"
+#include "data/describe/time_column.h"
 #include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 
@@ -20,44 +19,6 @@ constexpr int64_t kLongText = 40;       // bytes; longer texts that never repeat
 constexpr double kShareOfClicks = 0.6;  // rows at or above a label's bound, at most
 constexpr double kRoom = 1.25;          // rows of a table for each id seen, for ids to come
 constexpr double kRoomOfHashes = 10;    // of hashed ids: about one in ten meets another by chance
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-template <size_t N>
-bool IsOneOf(const std::string& word, const std::array<std::string_view, N>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool IsLabelName(const std::string& name) {
-  constexpr std::array<std::string_view, 18> kNames = {
-      "label",     "labels", "click",  "clicked",   "is_click",  "target",
-      "y",         "like",   "liked",  "rating",    "converted", "purchase",
-      "purchased", "buy",    "bought", "installed", "watched",   "conversion"};
-  return IsOneOf(Lower(name), kNames);
-}
-
-bool IsTimeName(const std::string& name) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "time", "timestamp", "ts", "unixtime", "event_time", "unix_time", "datetime"};
-  return IsOneOf(Lower(name), kNames);
-}
-
-// "user_id", "userId", "itemID", "id", "zip", …: a number that names something.
-bool IsIdName(const std::string& name) {
-  constexpr std::array<std::string_view, 12> kNames = {"id",   "ids",  "user",    "item",
-                                                       "zip",  "code", "product", "movie",
-                                                       "book", "song", "article", "sku"};
-  const std::string lower = Lower(name);
-  if (IsOneOf(lower, kNames)) return true;
-  if (name.ends_with("Id") || name.ends_with("ID") || name.ends_with("Ids")) return true;
-  for (const std::string_view word : {"id", "ids", "code", "idx"})
-    if (lower.ends_with("_" + std::string(word))) return true;
-  return false;
-}
 
 bool IsZeroOrOne(const ColumnProfile& column) {
   return column.all_numbers() && !column.is_bag() && column.distinct.exact() &&
@@ -100,7 +61,7 @@ size_t LabelOf(const RowsProfile& profile, const RoleOptions& options) {
     return at;
   }
   const size_t named =
-      find([](const ColumnProfile& c) { return IsLabelName(c.name) && CanBeLabel(c); });
+      find([](const ColumnProfile& c) { return internal::IsLabelName(c.name) && CanBeLabel(c); });
   return named < columns.size() ? named : find(IsZeroOrOne);
 }
 
@@ -140,7 +101,7 @@ int64_t RowsOfHashes(const ColumnProfile& column) {
 
 // Whether whole numbers count something, rather than name it.
 bool IsCount(const ColumnProfile& column) {
-  if (IsIdName(column.name) || column.is_bag() || column.huge > 0) return false;
+  if (internal::IsIdName(column.name) || column.is_bag() || column.huge > 0) return false;
   if (column.negative > 0) return true;
   const auto distinct = static_cast<double>(column.distinct.count());
   if (distinct <= kFewNumbers) return false;
@@ -213,7 +174,8 @@ ProposedColumn Propose(const ColumnProfile& column) {
   if (column.items == 0) return Unused("it has no value");
   if (column.distinct.count() == 1 && column.missing == 0 && !column.is_bag())
     return Unused("it is the same in every row");
-  if (IsTimeName(column.name) && column.all_whole() && !column.is_bag() && column.missing == 0)
+  if (const std::string why = internal::WhyNoTime(column); !why.empty()) return Unused(why);
+  if (internal::TimeLikeness(column) != internal::TimeLike::kNot)
     return {.role = ColumnRole::kTime, .why = {}, .at_least = {}};
   if (IsProse(column)) return Unused("it is a long text of its own in nearly every row");
   if (IsKey(column))
@@ -226,6 +188,20 @@ ProposedColumn Propose(const ColumnProfile& column) {
             .at_least = {},
             .log = column.values.least() >= 0 && column.values.greatest() > 100};
   return Feature(column);
+}
+
+// A model has one time: the likeliest, of equals the first. The others are left.
+void KeepOneTime(const RowsProfile& profile, std::vector<ProposedColumn>& proposed) {
+  const auto likeness = [&](size_t i) {
+    return proposed[i].role == ColumnRole::kTime ? internal::TimeLikeness(profile.columns[i])
+                                                 : internal::TimeLike::kNot;
+  };
+  size_t best = 0;
+  for (size_t i = 1; i < proposed.size(); ++i)
+    if (likeness(i) > likeness(best)) best = i;
+  for (size_t i = 0; i < proposed.size(); ++i)
+    if (i != best && proposed[i].role == ColumnRole::kTime)
+      proposed[i] = Unused(Format("{} is the time", profile.columns[best].name));
 }
 
 void AddLeaks(const RowsProfile& profile, size_t label, std::vector<ProposedColumn>& proposed) {
@@ -246,18 +222,16 @@ std::string ToString(ColumnRole role) {
 std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const RoleOptions& options) {
   const size_t label = LabelOf(profile, options);
   std::vector<ProposedColumn> proposed;
-  bool has_time = false;
   for (size_t i = 0; i < profile.columns.size(); ++i) {
     const ColumnProfile& column = profile.columns[i];
     proposed.push_back(i == label
                            ? ProposedColumn{.role = ColumnRole::kLabel, .why = {}, .at_least = {}}
                            : Propose(column));
-    proposed.back().words_of_label = i != label && IsLabelName(column.name) && IsWords(column);
+    proposed.back().words_of_label =
+        i != label && internal::IsLabelName(column.name) && IsWords(column);
     if (i == label && !IsZeroOrOne(column)) proposed.back().at_least = BoundOf(column);
-    if (proposed.back().role != ColumnRole::kTime) continue;
-    if (has_time) proposed.back() = Unused("another column is the time");
-    has_time = true;
   }
+  KeepOneTime(profile, proposed);
   AddLeaks(profile, label, proposed);
   return proposed;
 }

@@ -134,3 +134,50 @@ cat visits.csv | "$tessera" describe - --format csv >out 2>err && fail "it descr
 has err "this can be read only once"
 run 1 describe visits.csv --format npz
 has err "--format: expected jsonl, csv or tsv, got 'npz'"
+
+# ---- times are proposed as the schema's time, by names and by values, and never as numbers
+python3 - <<'PY'
+import random
+
+random.seed(6)
+def write(name, time_of, heading="user;Gekauft am (ts);y", rows=1500):
+    with open(name, "w") as file:
+        file.write(heading + "\n")
+        for i in range(rows):
+            file.write(f"{random.randint(0, 90)};{time_of(i)};{random.randint(0, 1)}\n")
+
+anywhere = lambda i: 1700000000 + random.randint(0, 9999999)
+write("words.csv", anywhere)
+write("millis.csv", lambda i: anywhere(i) * 1000, "user;eventTime;y")
+write("days.csv", lambda i: 20240100 + random.randint(1, 31), "user;sale-date;y")
+write("rising.csv", lambda i: 1700000000 + i // 3 * 60, "user;spalte 7;y")
+write("named.csv", lambda i: i // 2, "user;TS;y")
+write("unsorted.csv", lambda i: 1700000000 + random.randint(0, 500) * 3600, "user;spalte 7;y")
+write("customers.csv", lambda i: 1700000000 + i // 3 * 60, "user;customer_id;y")
+write("durations.csv", lambda i: random.randint(0, 5000), "user;watch_time;y")
+write("gaps.csv", lambda i: anywhere(i) if i % 5 else "", "user;created_at;y")
+write("fractions.csv", lambda i: anywhere(i) + 0.5, "user;created_at;y")
+with open("two.csv", "w") as file:
+    file.write("user,arrived,ts,y\n")
+    for i in range(1500):
+        file.write(f"{i % 70},{1600000000 + 60 * (i // 2)},{1700000000 + 60 * (i // 2)},{i % 2}\n")
+PY
+for name in words millis days rising named; do
+  run 0 describe $name.csv -o $name.json --json columns.json
+  json columns.json '[c["role"] for c in d["columns"]] == ["feature", "time", "label"]'
+  json $name.json 'd["data"]["time"] == '"'$(head -1 $name.csv | cut -d';' -f2)'"
+  json $name.json '"dense" not in d["data"] and d["model"]["dense_in"] == 0'
+  run 0 train --config $name.json --data $name.csv --set 'data.split={"by": "time"}'
+  has out "split by time, rows from"
+done
+for name in unsorted customers durations; do
+  run 0 describe $name.csv --json columns.json
+  json columns.json 'd["columns"][1]["role"] in ("dense", "feature")'
+done
+run 0 describe gaps.csv
+has out "created_at is unused: it has times, but 300 rows lack it, which no row may do"
+run 0 describe fractions.csv
+has out "created_at is unused: it has times with a fraction, but the time of a schema is a whole"
+run 0 describe two.csv -o two.json
+has out "arrived is unused: ts is the time"
+json two.json 'd["data"]["time"] == "ts"'
