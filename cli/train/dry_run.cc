@@ -7,6 +7,7 @@
 
 #include "cli/show/numbers.h"
 #include "cli/train/checkpoint_room.h"
+#include "cli/train/keep_last.h"
 #include "cli/train/train_output.h"
 #include "models/embedding_model.h"
 #include "models/ranking_net_size.h"
@@ -67,8 +68,8 @@ void PrintDryRun(const TrainFlags& flags, const TrainConfig& config, const DataS
        {std::pair{"model", ModelText(config)}, std::pair{"rows", RowsText(config, data)},
         std::pair{"epochs", EpochsText(config, from)}, std::pair{"memory", memory},
         std::pair{"disk", CheckpointRoomText(flags, config)},
-        std::pair{"writes", WritesText(flags)}})
-    std::printf("%-8s %s\n", what, text.c_str());
+        std::pair{"writes", WritesText(flags)}, std::pair{"removes", RemovedText(flags, from)}})
+    if (!text.empty()) std::printf("%-8s %s\n", what, text.c_str());
   SaySplit(data);
   std::printf("Everything is as a start needs it. Nothing was trained or written (--dry-run).\n");
 }

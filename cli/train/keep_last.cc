@@ -44,13 +44,26 @@ bool GoesOnThere(const TrainFlags& flags, const std::optional<TrainingProgress>&
 }
 
 void CheckKeptBeside(const TrainFlags& flags, const std::optional<TrainingProgress>& from) {
-  if (!flags.keep_last || flags.overwrite || GoesOnThere(flags, from)) return;
+  const bool keeps = !flags.checkpoint.empty() && !IsStream(flags.checkpoint) && !flags.incremental;
+  if (!keeps || flags.overwrite || GoesOnThere(flags, from)) return;
   const std::vector<KeptCheckpoint> kept = KeptBeside(flags.checkpoint);
   if (kept.empty()) return;
   throw Error(
-      Format("{}: it is there, kept by a training that this command does not go on from, and "
-             "--keep-last would remove it: name another --checkpoint, or give --overwrite",
+      Format("{}: it is there, kept by a training that this command does not go on from, and would "
+             "be taken for an earlier checkpoint of this one: name another --checkpoint, or give "
+             "--overwrite, which removes it",
              kept.front().path));
+}
+
+std::string RemovedText(const TrainFlags& flags, const std::optional<TrainingProgress>& from) {
+  const bool removes = (flags.keep_last || flags.overwrite) && !flags.incremental;
+  if (!removes || flags.checkpoint.empty() || IsStream(flags.checkpoint)) return "";
+  std::string text;
+  const bool goes_on = GoesOnThere(flags, from);
+  for (const KeptCheckpoint& kept :
+       KeptByOthers(flags.checkpoint, goes_on ? std::optional(from->step) : std::nullopt))
+    text += (text.empty() ? "" : ", ") + kept.path;
+  return text.empty() ? "" : text + ", kept by a training that this one does not go on from";
 }
 
 }  // namespace tessera::cli

@@ -1,7 +1,9 @@
 #ifndef TESSERA_CLI_TRAIN_KEEP_LAST_H_
 #define TESSERA_CLI_TRAIN_KEEP_LAST_H_
-// `tessera train --keep-last`: what it does not go with.
+// Checkpoints that lie beside --checkpoint, kept by --keep-last: what they do not go with, and what
+// becomes of those of other trainings.
 #include <optional>
+#include <string>
 
 #include "cli/train/train_command_flags.h"
 #include "train/checkpoint/checkpoint.h"
@@ -15,8 +17,12 @@ void CheckKeepLast(const TrainFlags& flags);
 // `from`: where it stands; absent where only weights are known.
 bool GoesOnThere(const TrainFlags& flags, const std::optional<TrainingProgress>& from);
 
-// Throws Error where --keep-last would remove what another training has kept.
+// Throws Error where --checkpoint lies beside what another training has kept, unless --overwrite
+// removes that.
 void CheckKeptBeside(const TrainFlags& flags, const std::optional<TrainingProgress>& from);
+
+// The checkpoints that the first save removes, and why; "" for none.
+std::string RemovedText(const TrainFlags& flags, const std::optional<TrainingProgress>& from);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_KEEP_LAST_H_

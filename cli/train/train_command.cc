@@ -193,6 +193,7 @@ TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resume
   options.checkpoint = flags.checkpoint;
   options.checkpoint_every = flags.checkpoint_every;
   options.keep_last = flags.keep_last;
+  options.overwrites = flags.overwrite;
   options.goes_on_there = GoesOnThere(flags, resumed.progress);
   options.best = flags.evaluation.best;
   options.incremental = IncrementalOf(flags);
@@ -262,6 +263,11 @@ void SayChanges(const std::vector<std::string>& changes) {
   for (const std::string& change : changes) Note("resume: " + change);
 }
 
+void SayRemoved(const TrainFlags& flags, const std::optional<TrainingProgress>& from) {
+  const std::string removed = RemovedText(flags, from);
+  if (!removed.empty()) Note("the first save removes " + removed);
+}
+
 void SayIfProductsAreSlow(const Context& ctx) {
   if (ctx.device() == Device::Cpu() && ctx.dense_products() == DenseProducts::kPortable &&
       ChosenIsa() == IsaLevel::kBaseline)
@@ -312,6 +318,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (is_leader) SaySplit(data);
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
   if (is_leader) SayChanges(changes);
+  if (is_leader) SayRemoved(flags, resumed.progress);
   if (is_leader && resumed.progress) SayMissingBest(flags, *resumed.progress);
   if (logs.run != nullptr && is_leader) logs.run->Begin(config, data, StartOf(ctx, trainer, flags));
   const std::unique_ptr<RunVerifier> verifier = MakeVerifier(flags, trainer);

@@ -100,8 +100,7 @@ void AddCheckpointFlags(Command app, TrainFlags& f) {
       .Value("STEPS");
   app.Add("--keep-last", f.keep_last,
           "Keep the last N checkpoints: besides --checkpoint the N-1 before it, named by their "
-          "steps "
-          "(model.step-00001000.safetensors)")
+          "steps (model.step-00001000.safetensors)")
       .Within(NumbersFrom(int64_t{1}, int64_t{1} << 20))
       .Value("N");
   app.Add("--incremental", f.incremental,

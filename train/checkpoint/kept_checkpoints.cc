@@ -49,6 +49,10 @@ std::optional<int64_t> StepIn(const Name& name, std::string_view file) {
   return step;
 }
 
+bool IsOfOthers(const KeptCheckpoint& kept, std::optional<int64_t> past) {
+  return !past || kept.step > *past;
+}
+
 // The step of a checkpoint in one file or of ranks; absent where it holds weights alone.
 std::optional<int64_t> StepOf(const std::string& path) {
   const auto progress = fs::is_directory(path)
@@ -104,22 +108,30 @@ std::vector<KeptCheckpoint> KeptBeside(const std::string& checkpoint) {
   return kept;
 }
 
+std::vector<KeptCheckpoint> KeptByOthers(const std::string& checkpoint,
+                                         std::optional<int64_t> past) {
+  std::vector<KeptCheckpoint> kept = KeptBeside(checkpoint);
+  std::erase_if(kept, [&](const KeptCheckpoint& earlier) { return !IsOfOthers(earlier, past); });
+  return kept;
+}
+
 bool IsKeptPath(const std::string& checkpoint, const std::string& path) {
   const Name name = NameOf(checkpoint), other = NameOf(path);
   return name.folder == other.folder && StepIn(name, other.front + other.back).has_value();
 }
 
-KeptCheckpoints::KeptCheckpoints(std::string checkpoint, int64_t keep, std::optional<int64_t> past)
-    : checkpoint_(std::move(checkpoint)), keep_(keep), last_(past.value_or(-1)) {
-  TESSERA_CHECK(keep_ >= 1, "{}: checkpoints to keep: expected at least 1, got {}", checkpoint_,
-                keep_);
+KeptCheckpoints::KeptCheckpoints(std::string checkpoint, std::optional<int64_t> keep,
+                                 std::optional<int64_t> past)
+    : checkpoint_(std::move(checkpoint)), keep_(keep), last_(past) {
+  TESSERA_CHECK(!keep_ || *keep_ >= 1, "{}: checkpoints to keep: expected at least 1, got {}",
+                checkpoint_, *keep_);
 }
 
 void KeptCheckpoints::BeforeSave(int64_t step) const {
-  if (keep_ == 1 || last_ < 0 || !fs::exists(checkpoint_)) return;
+  if (!keep_ || keep_ == 1 || !last_ || !fs::exists(checkpoint_)) return;
   const std::string from = fs::canonical(checkpoint_).string();
   const std::optional<int64_t> there = StepOf(from);
-  if (!there || *there > last_ || *there >= step) return;
+  if (!there || *there > *last_ || *there >= step) return;
   const std::string to = KeptPath(checkpoint_, *there);
   if (fs::is_directory(from)) {
     Remove(to);
@@ -134,12 +146,13 @@ void KeptCheckpoints::BeforeSave(int64_t step) const {
 void KeptCheckpoints::AfterSave(int64_t step) {
   std::vector<KeptCheckpoint> kept = KeptBeside(checkpoint_);
   std::erase_if(kept, [&](const KeptCheckpoint& earlier) {
-    if (earlier.step <= last_ && earlier.step < step) return false;
+    if (!IsOfOthers(earlier, last_) && earlier.step < step) return false;
     Remove(earlier.path);
     return true;
   });
-  for (size_t i = 0; i + static_cast<size_t>(keep_ - 1) < kept.size(); ++i) Remove(kept[i].path);
   last_ = step;
+  if (!keep_) return;
+  for (size_t i = 0; i + static_cast<size_t>(*keep_ - 1) < kept.size(); ++i) Remove(kept[i].path);
 }
 
 }  // namespace tessera

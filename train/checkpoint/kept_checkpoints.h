@@ -24,15 +24,19 @@ struct KeptCheckpoint {
 std::string KeptPath(const std::string& checkpoint, int64_t step);
 // Those that lie beside a checkpoint, by rising step.
 std::vector<KeptCheckpoint> KeptBeside(const std::string& checkpoint);
+// Those of them that are not of a training which goes on from step `past` of this checkpoint, or of
+// one beside it: those of later steps, and without a past all. Its first save removes them.
+std::vector<KeptCheckpoint> KeptByOthers(const std::string& checkpoint,
+                                         std::optional<int64_t> past);
 // Whether a path would be taken for one that is kept.
 bool IsKeptPath(const std::string& checkpoint, const std::string& path);
 
 class KeptCheckpoints {
  public:
-  // keep: how many stay, the newest among them. past: the step that the training goes on from,
-  // where it was loaded from this checkpoint or one beside it. Those of later steps, and without a
-  // past all that are there, are not of this training: they go when the first save is complete.
-  KeptCheckpoints(std::string checkpoint, int64_t keep, std::optional<int64_t> past);
+  // keep: how many stay, the newest among them; absent: all that are of this training, which adds
+  // none. past: the step that the training goes on from, where it was loaded from this checkpoint
+  // or one beside it. KeptByOthers go when the first save is complete.
+  KeptCheckpoints(std::string checkpoint, std::optional<int64_t> keep, std::optional<int64_t> past);
 
   // Around a save at a step; one process calls. Both throw Error, naming the path, when they can't.
   void BeforeSave(int64_t step) const;
@@ -40,7 +44,7 @@ class KeptCheckpoints {
 
  private:
   std::string checkpoint_;
-  int64_t keep_, last_;  // the step of the save before; -1: none of this training
+  std::optional<int64_t> keep_, last_;  // last: the step of the save before, of this training
 };
 
 }  // namespace tessera

@@ -48,7 +48,7 @@ class TrainingRun {
     if (trainer.comm() != nullptr) options_.stop = StopTogether(*trainer.comm(), options_.stop);
     if (options.metrics.any()) metrics_.emplace(trainer.context(), trainer, options.metrics);
     if (options.incremental && !options.checkpoint.empty()) OpenCheckpoints();
-    if (options.keep_last && !options.checkpoint.empty()) OpenKept();
+    if (!options.checkpoint.empty()) OpenKept();
   }
 
   TrainingRunReport Run() {
@@ -81,10 +81,19 @@ class TrainingRun {
   }
 
   void OpenKept() {
-    TESSERA_CHECK(!options_.incremental, "{}: keep_last beside incremental", options_.checkpoint);
+    TESSERA_CHECK(!options_.incremental || !options_.keep_last, "{}: keep_last beside incremental",
+                  options_.checkpoint);
+    if (options_.incremental || !(options_.keep_last || OverwritesOnAll())) return;
     const int64_t step = trainer_.progress().step;
-    kept_.emplace(options_.checkpoint, *options_.keep_last,
+    kept_.emplace(options_.checkpoint, options_.keep_last,
                   options_.goes_on_there ? std::optional(step) : std::nullopt);
+  }
+
+  // The first rank decides: others may have looked at what is there after it began to write.
+  bool OverwritesOnAll() const {
+    if (trainer_.comm() == nullptr) return options_.overwrites;
+    return InvokeOnRankAndBroadcastResult(*trainer_.comm(), 0, "overwriting checkpoints",
+                                          [&] { return options_.overwrites; });
   }
 
   bool GoesOnOfRanks() const {

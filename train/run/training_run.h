@@ -19,8 +19,11 @@ struct TrainingRunOptions {
   std::string checkpoint = {};   // written after each epoch, and when stopped; "": never
   int64_t checkpoint_every = 0;  // and after each so many steps; 0: not
   // How many checkpoints stay, the newest among them (kept_checkpoints.h); absent: the newest
-  // alone, and what is beside it is left as it is. Not with `incremental`, which has its own.
+  // alone, and earlier ones of this training that are beside it. Not with `incremental`, which has
+  // its own.
   std::optional<int64_t> keep_last = {};
+  // Without keep_last, too, the first save removes what other trainings have kept beside it.
+  bool overwrites = false;
   bool goes_on_there = false;  // the trainer was loaded from `checkpoint`, or one kept beside it
   // Written when an evaluation is the best so far, as `checkpoint` is without `incremental`; "":
   // never. The configuration's "evaluation" says by which metric.

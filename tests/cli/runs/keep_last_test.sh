@@ -32,11 +32,34 @@ cmp m.safetensors two.safetensors || fail "from an earlier one: other bits"
 mv m.safetensors n.safetensors
 fails_saying "m.step-00000120.safetensors: it is there, kept by a training that" "${train[@]}" \
   "${save[@]}" --checkpoint m.safetensors
-fails_saying "--keep-last would remove it" "${train[@]}" "${save[@]}" --checkpoint m.safetensors \
-  --resume whole.safetensors --epochs 2 --dry-run
+fails_saying "would be taken for an earlier checkpoint of this one" "${train[@]}" \
+  --checkpoint m.safetensors
+fails_saying "or give --overwrite, which removes it" "${train[@]}" "${save[@]}" \
+  --checkpoint m.safetensors --resume whole.safetensors --epochs 2 --dry-run
+there m.step-00000120.safetensors m.step-00000140.safetensors
+run 0 "${train[@]}" --keep-last 2 --checkpoint m.safetensors --overwrite --dry-run
+has out "removes  $PWD/m.step-00000120.safetensors, $PWD/m.step-00000140.safetensors, kept by a"
 there m.step-00000120.safetensors m.step-00000140.safetensors
 run 0 "${train[@]}" --keep-last 2 --checkpoint m.safetensors --overwrite
+has out "the first save removes $PWD/m.step-00000120.safetensors, $PWD/m.step-00000140.safetensors"
 there m.safetensors
+rm m*
+
+# ---- a training without --keep-last that overwrites another leaves none of its checkpoints, which
+# a later --keep-last would count
+run 0 "${train[@]}" "${save[@]}" --checkpoint m.safetensors
+run 0 "${train[@]}" --seed 5 --checkpoint m.safetensors --overwrite
+there m.safetensors
+run 0 train --threads 1 --resume m.safetensors "${save[@]}" --epochs 2 --checkpoint m.safetensors
+there m.safetensors m.step-00000120.safetensors m.step-00000140.safetensors
+run 0 train --threads 1 --resume m.step-00000120.safetensors --epochs 2 --overwrite \
+  --checkpoint m.safetensors --dry-run
+has out "removes  $PWD/m.step-00000140.safetensors, kept by a training that this one does not go on"
+run 0 train --threads 1 --resume m.step-00000120.safetensors --epochs 2 --overwrite \
+  --checkpoint m.safetensors
+there m.safetensors m.step-00000120.safetensors  # of its own past; it adds none
+run 0 train --threads 1 --resume m.safetensors --epochs 3 --checkpoint m.safetensors --dry-run
+lacks out removes
 rm m*
 
 # ---- a folder of ranks, each of whose checkpoints is whole
