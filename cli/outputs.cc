@@ -23,7 +23,8 @@ bool HoldsBytes(const fs::path& path) {
 // that was killed before it wrote one left nothing that can be read.
 bool IsSavedName(const std::string& name) {
   return name == "index.json" || name == "model.json" || name.ends_with(".npy") ||
-         name.ends_with(".base.safetensors") || name.ends_with(".delta.safetensors");
+         name.ends_with(".base.safetensors") || name.ends_with(".delta.safetensors") ||
+         name.ends_with(".ranks.json");
 }
 
 // A model's or data's file in a folder; "" if there is none.
@@ -34,6 +35,20 @@ std::string SavedIn(const std::string& folder) {
     if (IsSavedName(file.path().filename().string()) && HoldsBytes(file.path()))
       saved.push_back(file.path().string());
   return saved.empty() ? "" : *std::min_element(saved.begin(), saved.end());
+}
+
+// A file or folder there that no command makes, not even one that was killed; "" if there is none.
+std::string StrangerIn(const std::string& folder) {
+  std::vector<std::string> strangers;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = IsSavedName(name) || name.starts_with('.') || name.ends_with(".tmp") ||
+                      name.ends_with(".safetensors") || name.starts_with("tessera-") ||
+                      (name.starts_with("rank-") && entry.is_directory(error));
+    if (!ours) strangers.push_back(entry.path().string());
+  }
+  return strangers.empty() ? "" : *std::min_element(strangers.begin(), strangers.end());
 }
 
 // Whether two paths name one file or folder, which may not be there yet.
@@ -61,6 +76,16 @@ void Outputs::CheckNothingIsLost(const std::string& path, const std::string& sav
       Format("{}: {} is there, which this command did not begin from: name another path, or give "
              "--overwrite to replace it",
              path, saved == path ? "a file" : saved));
+}
+
+// Throws for a folder of something else, --overwrite or not: it would be mixed with what is there.
+void Outputs::CheckNoStranger(const std::string& path, const std::string& begun_from) {
+  const std::string stranger = StrangerIn(path);
+  if (stranger.empty() || IsSame(path, begun_from)) return;
+  throw Error(Format(
+      "{}: {} is there, which no command of tessera writes into such a folder: name a new folder, "
+      "or an empty one",
+      path, stranger));
 }
 
 // Throws if the path is one of the command's inputs, except the one that it goes on from, or one of
@@ -127,7 +152,9 @@ void Outputs::AddFolder(const std::string& path, const std::string& begun_from) 
   else
     fs::create_directories(fs::absolute(path).lexically_normal().parent_path(), ignored);
   Lock(path, OutputLock::Of::kFolder);
-  CheckNothingIsLost(path, SavedIn(path), begun_from);
+  const std::string saved = SavedIn(path);
+  if (saved.empty()) CheckNoStranger(path, begun_from);
+  CheckNothingIsLost(path, saved, begun_from);
 }
 
 void AddOverwriteFlag(Command command, bool& overwrite) {

@@ -2,7 +2,8 @@
 #define TESSERA_CLI_OUTPUTS_H_
 // Outputs of a command, claimed before it starts. Models, data and metrics that exist are written
 // over only if the command began from them, or if --overwrite says so; a report
-// (cli/show/reports.h) only takes the place of an earlier one of its kind. Never written over: what
+// (cli/show/reports.h) only takes the place of an earlier one of its kind. A folder is a new or an
+// empty one, or has what a command of this program writes into folders. Never written over: what
 // another process writes, what the command itself reads, and one path for two outputs.
 #include <string>
 #include <utility>
@@ -33,6 +34,7 @@ class Outputs {
   void CheckApart(const std::string& path, const std::string& begun_from = "") const;
   void CheckFile(const std::string& path) const;
   void Lock(const std::string& path, OutputLock::Of of);
+  static void CheckNoStranger(const std::string& path, const std::string& begun_from);
   void CheckNothingIsLost(const std::string& path, const std::string& saved,
                           const std::string& begun_from) const;
 

@@ -181,7 +181,9 @@ int Quantize(const Flags& flags) {
   std::vector<std::string> reads = flags.scored.data;
   reads.insert(reads.end(), {flags.checkpoint, flags.config});
   Outputs outputs(flags.overwrite, std::move(reads));
-  outputs.AddFolder(flags.out, HoldsModel(flags.out) ? flags.out : "");
+  const bool goes_on = HoldsModel(flags.out) || HoldsVersions(flags.out) ||
+                       (flags.keep && HighestVersionIn(flags.out) > 0);
+  outputs.AddFolder(flags.out, goes_on ? flags.out : "");
   CheckSavesInto(flags.out, SavedForm::kModelDirectory);
   const std::string directory = DirectoryOf(flags, options);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);

@@ -38,12 +38,13 @@ pair ranks2 --ranks 2
 run 0 train --config small.json --checkpoint model.safetensors --metrics metrics.jsonl
 run 0 train --config small.json --checkpoint chain --incremental
 run 0 train --config small.json --ranks 2 --checkpoint ranks
+run 0 train --config small.json --ranks 2 --checkpoint rank_chains --incremental
 run 0 export ranks --out other.safetensors
 run 0 generate --rows 500 --vocabulary 50 rows.tsv
 run 0 preprocess rows.tsv -o rows
 run 0 quantize model.safetensors -o served
-sums() { find model.safetensors metrics.jsonl chain ranks other.safetensors rows.tsv rows served \
-  -type f -exec sha256sum {} + | sort; }
+sums() { find model.safetensors metrics.jsonl chain ranks rank_chains other.safetensors rows.tsv \
+  rows served -type f -exec sha256sum {} + | sort; }
 sums >before
 refused() {
   local path=$1
@@ -59,6 +60,7 @@ refused metrics.jsonl train --config small.json --metrics metrics.jsonl
 refused chain train --config small.json --checkpoint chain --incremental
 refused chain train --resume model.safetensors --checkpoint chain --incremental
 refused ranks train --config small.json --ranks 2 --checkpoint ranks
+refused rank_chains train --config small.json --ranks 2 --checkpoint rank_chains --incremental
 refused model.safetensors export ranks --out model.safetensors
 refused model.safetensors compact chain --out model.safetensors
 refused rows reshard ranks --world-size 3 --plan row_wise --out rows
@@ -68,6 +70,31 @@ refused rows quantize model.safetensors -o rows
 fails_saying "chain: it is a folder of tessera train --incremental" train --config small.json \
   --ranks 2 --checkpoint chain --overwrite
 sums | cmp - before || fail "ranks into a chain: changed what was there"
+
+# ---- a folder of something else is left alone, with --overwrite too; what a kill left is none
+mkdir papers && echo mine >papers/letter.txt
+stranger() {
+  fails_saying "papers: papers/letter.txt is there, which no command of tessera writes" "$@"
+  has err "name a new folder, or an empty one"
+  [ "$(ls -A papers)" = letter.txt ] || fail "tessera $*: wrote into papers: $(ls -A papers)"
+}
+for overwrite in "" --overwrite; do
+  stranger preprocess rows.tsv -o papers $overwrite
+  stranger preprocess rows.tsv -o papers --to npy $overwrite
+  stranger quantize model.safetensors -o papers $overwrite
+  stranger quantize model.safetensors -o papers --keep 2 $overwrite
+  stranger reshard ranks --world-size 3 --plan row_wise --out papers $overwrite
+  stranger train --config small.json --ranks 2 --checkpoint papers $overwrite
+  stranger train --config small.json --checkpoint papers --incremental $overwrite
+  fails_saying "--run papers: letter.txt is there, and no run of tessera train" train \
+    --config small.json --run papers $overwrite
+done
+mkdir begun && touch begun/rows-00000.safetensors begun/.index.json.7.tmp
+run 0 preprocess rows.tsv -o begun
+echo mine >begun/letter.txt
+fails_saying "did not begin from" preprocess rows.tsv -o begun
+run 0 preprocess rows.tsv -o begun --overwrite
+[ "$(cat begun/letter.txt)" = mine ] || fail "begun: $(ls begun)"
 
 # ---- another form is never written beside what is there
 fails_saying \
@@ -97,6 +124,8 @@ run 0 compact chain --out other.safetensors --overwrite
 run 0 inspect other.safetensors
 has out "epochs done 1"
 run 0 train --config small.json --ranks 2 --checkpoint ranks --overwrite
+run 0 train --config small.json --ranks 2 --checkpoint rank_chains --incremental --overwrite
+run 0 train --resume rank_chains --epochs 2 --ranks 2 --checkpoint rank_chains --incremental
 run 0 export ranks --out other.safetensors --overwrite
 run 0 generate --rows 5 rows.tsv --overwrite
 run 0 preprocess rows.tsv -o rows --overwrite
