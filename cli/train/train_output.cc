@@ -104,6 +104,7 @@ TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, co
                                 LossCurve& curve, const RunLogs& logs) {
   Progress progress;
   bool in_epoch = false;
+  options.on_warning = [](const std::string& warning) { Warn(warning); };
   options.on_epoch_begin = [&](int64_t) { in_epoch = true; };
   options.on_evaluation = [&](const EvaluationReport& report) {
     progress.LeaveOut(report.seconds);

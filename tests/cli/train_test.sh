@@ -137,3 +137,23 @@ fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a
 run 0 train --config small.json --data bad.tsv --skip-bad-lines --json skipped.json
 json skipped.json 'd["skipped_rows"] == 1 and d["rows"] == 3000'
 has out "left out 1 bad lines"
+
+# ---- two towers on rows without items: training says which feature is missing
+cat >towers.json <<'EOT'
+{"data": {"format": "jsonl"},
+ "tables": [{"name": "users", "rows": 60, "dim": 4, "features": ["user"]},
+            {"name": "items", "rows": 40, "dim": 4, "features": ["item"]}],
+ "model": {"type": "two_tower", "query": ["user"], "candidate": ["item"], "layers": [4],
+           "tasks": [{"loss": "in_batch_softmax"}]},
+ "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "sgd", "lr": 0.1}},
+ "train": {"batch_size": 64, "epochs": 2}}
+EOT
+for n in $(seq 300); do echo "{\"user\": $((n % 60)), \"itme\": $((n % 40))}"; done >pairs.jsonl
+for ranks in "" "--ranks 2"; do
+  run 0 train --config towers.json --data pairs.jsonl $ranks
+  has err "model.candidate: none of the first 300 rows has an id of 'item': this tower has nothing"
+  [ "$(grep -c "nothing to learn from" err)" -eq 1 ] || fail "$(cat err)"
+done
+sed 's/itme/item/' pairs.jsonl >whole_pairs.jsonl
+run 0 train --config towers.json --data whole_pairs.jsonl
+lacks err "nothing to learn from"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
+#include <utility>
 
 #include "comm/leader.h"
 #include "runtime/base/check.h"
@@ -11,6 +13,7 @@
 #include "train/run/evaluation_schedule.h"
 #include "train/run/measure_memory.h"
 #include "train/run/measure_tables.h"
+#include "train/run/tower_rows.h"
 
 namespace tessera {
 namespace {
@@ -185,7 +188,10 @@ class TrainingRun {
 
   void TrainRows(EpochReport& epoch) {
     epoch.whole = trainer_.progress().row == 0;
-    const auto source = OpenTrain();
+    std::unique_ptr<DataSource> source = OpenTrain();
+    if (!towers_seen_)
+      source = WatchTowers(std::move(source), trainer_.config().model, options_.on_warning);
+    towers_seen_ = true;
     const double loss_sum = TrainOn(*source, epoch);
     if (epoch.rows > 0)
       epoch.train_loss = loss_sum / static_cast<double>(epoch.rows);
@@ -325,6 +331,7 @@ class TrainingRun {
   std::optional<EvaluationSchedule> schedule_;  // absent: only the ends of epochs are evaluated
   std::vector<EvaluationReport> evaluations_;
   double evaluation_seconds_ = 0;
+  bool towers_seen_ = false;  // in the first epoch of this run
   std::optional<TrainingMetrics> metrics_;
   std::optional<IncrementalCheckpoints> checkpoints_;
   std::optional<RankCheckpoints> of_ranks_;
