@@ -277,6 +277,7 @@ void Connection::Write(HttpResponse response) {
   entry_.status = response.status;
   entry_.bytes = std::ssize(message_->body());
   entry_.inference = std::move(response.inference);
+  if (response.status >= 400) service_.CountError(response.status);
   http::async_write(socket_, *message_,
                     [self = shared_from_this()](const error_code& error, size_t) {
                       self->Guarded([&] { error ? self->Close() : self->OnWritten(); });

@@ -166,6 +166,7 @@ class HttpServer::Impl {
     error_code error;
     socket.non_blocking(true, error);
     socket.write_some(asio::buffer(kFull, sizeof kFull - 1), error);
+    service_->CountError(503);
     if (options_.access_log != nullptr)
       options_.access_log->Add(
           {.time = std::chrono::system_clock::now(), .client = client, .status = 503});

@@ -21,10 +21,10 @@
 // tells contents apart that had one version number. Errors are {"error": what}: 400 for a request
 // that makes no sense, 403 for load and deltas without `admin`, 404 for another model or path, 405
 // for another method, 408 for a request that comes too slowly, 413 for a body beyond max_body, 415
-// for another content type or encoding of the body, 431 for too long a head, 500 for scores that
-// are not finite, 503 where too many requests or connections are there or memory ran out, 504 where
-// a request waited too long. There is no TLS and no authentication: beyond localhost, put a proxy
-// in front.
+// for another content type or encoding of the body, 417 for an Expect that is not 100-continue, 431
+// for too long a head, 500 for scores that are not finite, 503 where too many requests or
+// connections are there or memory ran out, 504 where a request waited too long. There is no TLS and
+// no authentication: beyond localhost, put a proxy in front.
 //
 // Connections hold no thread (Boost.Beast on Asio): a few threads move the bytes of all, the
 // queue's workers compute, and others read large bodies and take models, so that a client that says

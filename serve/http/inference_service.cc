@@ -34,10 +34,6 @@ std::optional<size_t> JsonBytes(const HttpRequest& request) {
   return length;
 }
 
-int64_t CountNotFinite(const std::vector<float>& scores) {
-  return std::count_if(scores.begin(), scores.end(), [](float s) { return !std::isfinite(s); });
-}
-
 // Lines of JSON, whatever a client calls them; curl calls all that it is given a form.
 void CheckRowsType(const std::string& type) {
   for (const char* taken : {kJsonType, "application/x-ndjson", "application/jsonl",
@@ -91,6 +87,8 @@ class InferenceService::Impl {
       return Administer(*route, request.body, std::move(reply));
     reply(Describe(*route, request));
   }
+
+  void CountError(int status) { metrics_.CountError(status); }
 
  private:
   // An inference on its way.
@@ -324,7 +322,8 @@ class InferenceService::Impl {
 
   // JSON has no NaN, and a score that is no number means nothing in any form.
   void CheckFinite(Call& call, const ScoredRequest& scored) const {
-    call.facts.not_finite = CountNotFinite(scored.scores);
+    call.facts.not_finite =
+        std::ranges::count_if(scored.scores, [](float s) { return !std::isfinite(s); });
     if (call.facts.not_finite > 0)
       throw HttpError(
           500, Format("model '{}', version {}: {} of {} scores are not finite (NaN or infinite): "
@@ -386,6 +385,7 @@ InferenceService::InferenceService(const std::vector<ModelVersions*>& models,
 InferenceService::~InferenceService() = default;
 
 void InferenceService::WarmUp() { impl_->WarmUp(); }
+void InferenceService::CountError(int status) { impl_->CountError(status); }
 
 void InferenceService::Answer(HttpRequest request, HttpReply reply) noexcept {
   try {

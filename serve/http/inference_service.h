@@ -35,6 +35,10 @@ class InferenceService {
   // long is left to others. Throws nothing.
   void Answer(HttpRequest request, HttpReply reply) noexcept;
 
+  // Counts an answer of 400 or more, whoever made it, for /metrics. Its carrier calls this once for
+  // each, those of Answer among them. Any thread may.
+  void CountError(int status);
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -148,6 +148,11 @@ void ServerMetrics::CountShadow(const std::string& model, const ShadowCounts& co
   models_[model].shadow.Add(counts);
 }
 
+void ServerMetrics::CountError(int status) {
+  const std::lock_guard lock(mutex_);
+  ++errors_[status];
+}
+
 void ServerMetrics::CountStrayIds(const std::string& model, const IdRanges& ranges,
                                   const StrayIds& strays) {
   if (!strays.first) return;
@@ -171,6 +176,12 @@ void ServerMetrics::ForEachVersion(Fn fn) const {
     for (const auto& [version, of_version] : counts.versions)
       fn(MetricLabels{{kModel, model}, {"version", version == 0 ? "" : std::to_string(version)}},
          of_version);
+}
+
+void ServerMetrics::AddErrors(MetricsText& text) const {
+  text.Begin("tessera_http_errors_total", "counter", "Answers of 400 or more, on any path.");
+  for (const auto& [status, count] : errors_)
+    text.Sample({{"code", std::to_string(status)}}, count);
 }
 
 void ServerMetrics::AddInferences(MetricsText& text) const {
@@ -250,6 +261,7 @@ std::string ServerMetrics::Text(const ServerState& server) const {
   MetricsText text;
   {
     const std::lock_guard lock(mutex_);
+    AddErrors(text);
     AddInferences(text);
     AddStrayIds(server.models, text);
     AddShadows(server.models, text);

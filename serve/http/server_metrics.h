@@ -4,6 +4,12 @@
 // statistics are made. Any thread may count. All but those of the process have the label model,
 // those of inferences version, too: an inference that names no model there is has both empty.
 //
+//   tessera_http_errors_total{code="413"}         answers of 400 or more on any path, without the
+//                                                 label model: requests that were refused before
+//                                                 an inference began (no HTTP, too large, too late,
+//                                                 a bad encoding, no room), other paths, and
+//                                                 inferences that failed, which
+//                                                 tessera_requests_total has by model
 //   tessera_requests_total{code="200"}            answered inference requests
 //   tessera_request_seconds                       histogram: from the request's head to its answer
 //   tessera_stage_seconds{stage="read"|"queue"|"compute"|"write"}   histogram of requests that were
@@ -69,6 +75,8 @@ class ServerMetrics {
   // model: "" for one that is not there.
   void Count(const InferenceFacts& facts);
   void CountShadow(const std::string& model, const ShadowCounts& counts);
+  // An answer of 400 or more.
+  void CountError(int status);
 
   // Adds the counts of a request.
   void CountStrayIds(const std::string& model, const IdRanges& ranges, const StrayIds& strays);
@@ -89,12 +97,16 @@ class ServerMetrics {
   // fn(labels, counts) for each version. REQUIRES: mutex_ is held, as by those below.
   template <typename Fn>
   void ForEachVersion(Fn fn) const;
+  void AddErrors(MetricsText& text) const;
   void AddInferences(MetricsText& text) const;
   void AddStrayIds(const std::vector<ModelState>& models, MetricsText& text) const;
   void AddShadows(const std::vector<ModelState>& models, MetricsText& text) const;
 
   mutable std::mutex mutex_;  // of what follows
   std::map<std::string, ModelCounts> models_;
+  // By status. Those that the server has are there from the first moment on, as zeros.
+  std::map<int, int64_t> errors_ = {{400, 0}, {403, 0}, {404, 0}, {405, 0}, {408, 0}, {413, 0},
+                                    {415, 0}, {417, 0}, {431, 0}, {500, 0}, {503, 0}, {504, 0}};
 };
 
 }  // namespace tessera::serve

@@ -1,6 +1,7 @@
 // Limits of what a client may take of a server, and what others get meanwhile.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,24 @@ constexpr char kInfer[] = "/v2/models/clicks/infer";
 constexpr char kHead[] = "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n";
 
 using Clients = std::vector<std::unique_ptr<HttpClient>>;
+
+// Error answers that /metrics has counted, by their status.
+std::map<int, int64_t> CountedErrors(Serving& serving) {
+  std::map<int, int64_t> counts;
+  const std::string text = serving.client().Get("/metrics").body, name = "\ntessera_http_errors_";
+  for (size_t at = 0; (at = text.find(name, at + 1)) != std::string::npos;) {
+    const size_t code = text.find("code=\"", at) + 6, count = text.find("\"} ", at) + 3;
+    if (const int64_t n = std::stoll(text.substr(count))) counts[std::stoi(text.substr(code))] = n;
+  }
+  return counts;
+}
+
+// Sends the bytes on a connection of their own; the status of the answer.
+int StatusOf(const Serving& serving, const std::string& bytes) {
+  HttpClient client(serving.port());
+  client.Send(bytes);
+  return client.Receive().status;
+}
 
 // Clients that have sent this text, and send no more.
 Clients Hanging(int port, int count, const std::string& sent) {
@@ -111,6 +130,54 @@ TEST(ServerLimits, BodiesTogether) {
     EXPECT_TRUE(status == 405 || status == 503) << status;
   }
   EXPECT_EQ(HttpClient(serving.port()).Post("/v2", body, json).status, 405);
+}
+
+// Refusals before an inference, on whatever path, inferences that fail and other errors.
+TEST(ServerLimits, EveryErrorIsCountedOnce) {
+  Serving serving("counted", {.limits = {.max_header = 1000, .max_body = 4000}});
+  EXPECT_TRUE(CountedErrors(serving).empty());
+  EXPECT_NE(serving.client().Get("/metrics").body.find("tessera_http_errors_total{code=\"413\"} 0"),
+            std::string::npos);
+  std::map<int, int64_t> seen;
+  for (const std::string path : {kInfer, "/v2/models/clicks/infer_rows", "/metrics", "/nowhere"}) {
+    const std::string head = "POST " + path + " HTTP/1.1\r\nHost: x\r\n";
+    const std::string two = "Content-Length: 2\r\n", chunked = "Transfer-Encoding: chunked\r\n\r\n";
+    for (const std::string& bytes :
+         {std::string("no HTTP\r\n\r\n"), head + chunked + std::string(20'000, '0'),
+          head + chunked + "fa1\r\n" + std::string(4001, ' '),
+          head + "Content-Encoding: gzip\r\n" + two + "\r\n{}",
+          head + "Content-Encoding: br\r\n" + two + "\r\n{}", head + std::string(2000, 'x'),
+          head + "Content-Length: 4001\r\n\r\n", head + "Expect: x\r\n" + two + "\r\n{}",
+          head + two + "\r\n[]"})
+      ++seen[StatusOf(serving, bytes)];
+  }
+  for (const int status : {400, 404, 405, 413, 415, 417, 431}) EXPECT_GT(seen[status], 0) << status;
+  EXPECT_EQ(CountedErrors(serving), seen);
+}
+
+TEST(ServerLimits, RefusalsForTimeAndRoomAreCounted) {
+  using Counts = std::map<int, int64_t>;
+  Serving late("late",
+               {.limits = {.header_time = milliseconds(50), .body_time = milliseconds(50)}});
+  EXPECT_EQ(StatusOf(late, "GET /v2"), 408);
+  EXPECT_EQ(StatusOf(late, "POST /v2 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"), 408);
+  EXPECT_EQ(CountedErrors(late), (Counts{{408, 2}}));
+
+  Serving full("full", {.limits = {.connections = 1}});
+  EXPECT_EQ(full.client().Get("/v2").status, 200);
+  EXPECT_EQ(HttpClient(full.port()).Receive().status, 503);
+  EXPECT_EQ(CountedErrors(full), (Counts{{503, 1}}));
+
+  Serving room("room", {.limits = {.max_body = 300'000, .max_bodies = 300'000}});
+  const std::string head = "POST /v2 HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n";
+  Counts seen;
+  HttpClient holder(room.port());
+  holder.Send(head + std::string(299'999, ' '));
+  while (seen[503] == 0)  // until the server has read what the holder sent
+    ++seen[StatusOf(room, head + std::string(300'000, ' '))];
+  holder.Send(" ");
+  ++seen[holder.Receive().status];
+  EXPECT_EQ(CountedErrors(room), seen);
 }
 
 TEST(ServerLimits, RequestsSentAtOnceAreAnsweredInOrder) {
