@@ -193,8 +193,9 @@ int Serve(Flags flags) {
   flags.http.access_log = log.get();
   ServedModels models(flags.served, PredictorOptionsOf(flags));
   serve::HttpServer server(models.all(), flags.http);
-  Note(Format("serving {}, on http://{}:{}", models.Description(), flags.http.host, server.port()),
-       {{"host", flags.http.host}, {"port", server.port()}});
+  NoteAlways(
+      Format("serving {}, on http://{}:{}", models.Description(), flags.http.host, server.port()),
+      {{"host", flags.http.host}, {"port", server.port()}});
   models.SayFailures();
   const pthread_t main_thread = pthread_self();
   std::thread running([&] {
@@ -286,7 +287,8 @@ void AddServeCommand(Command app) {
   command.Add("--host", f->http.host, "Listen on this address; default 127.0.0.1").Value("ADDRESS");
   command
       .Add("--port", f->http.port,
-           "Listen on this port; 0 takes a free one and says which; default 8000")
+           "Listen on this port; 0 takes a free one; default 8000. The line that says what is "
+           "served and where is printed with --quiet, too")
       .Within(NumbersFrom(0, 65535))
       .Value("N");
   command

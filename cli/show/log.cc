@@ -81,15 +81,22 @@ void Print(std::FILE* stream, const std::string& line) {
   std::fflush(stream);
 }
 
+struct Kind {
+  bool is_note = false;       // goes to standard output where there is no --log-format
+  bool may_be_quiet = false;  // --quiet leaves it out
+};
+constexpr Kind kNote = {.is_note = true, .may_be_quiet = true}, kAlways = {.is_note = true},
+               kProgress = {.may_be_quiet = true}, kProblem = {};
+
 // Writes a line to the copy, and to standard output as it is or to standard error in its form.
-void Write(LogLevel level, const std::string& message, const LogFields& fields, bool is_note) {
+void Write(LogLevel level, const std::string& message, const LogFields& fields, Kind kind) {
   State& state = TheState();
   std::fflush(stdout);  // lines that were printed before stay before
   const std::lock_guard lock(state.mutex);
   if (state.copy.add) state.copy.add(TextLine(level, message));
-  if (state.options.quiet && level == LogLevel::kInfo) return;
+  if (state.options.quiet && kind.may_be_quiet) return;
   Clear(state);
-  if (is_note && state.options.format.empty() && !state.notes_on_err)
+  if (kind.is_note && state.options.format.empty() && !state.notes_on_err)
     Print(state.copy.out != nullptr ? state.copy.out : stdout, message);
   else
     Print(state.copy.err != nullptr ? state.copy.err : stderr,
@@ -101,19 +108,23 @@ void Write(LogLevel level, const std::string& message, const LogFields& fields, 
 void SetLog(LogOptions options) { TheState().options = std::move(options); }
 
 void Note(const std::string& message, const LogFields& fields) {
-  Write(LogLevel::kInfo, message, fields, /*is_note=*/true);
+  Write(LogLevel::kInfo, message, fields, kNote);
+}
+
+void NoteAlways(const std::string& message, const LogFields& fields) {
+  Write(LogLevel::kInfo, message, fields, kAlways);
 }
 
 void NoteProgress(const std::string& message, const LogFields& fields) {
-  Write(LogLevel::kInfo, message, fields, /*is_note=*/false);
+  Write(LogLevel::kInfo, message, fields, kProgress);
 }
 
 void Warn(const std::string& message, const LogFields& fields) {
-  Write(LogLevel::kWarning, message, fields, /*is_note=*/false);
+  Write(LogLevel::kWarning, message, fields, kProblem);
 }
 
 void NoteError(const std::string& message, const LogFields& fields) {
-  Write(LogLevel::kError, message, fields, /*is_note=*/false);
+  Write(LogLevel::kError, message, fields, kProblem);
 }
 
 void PrintReport(const std::string& text) {

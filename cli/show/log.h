@@ -4,12 +4,13 @@
 //
 //                        without --log-format             with --log-format text or json
 //   results, reports     standard output                  standard output
-//   notes                standard output, as they are     standard error, in the format
+//   notes, the address   standard output, as they are     standard error, in the format
+//   that serve has
 //   progress, warnings   standard error: as they are on   standard error, in the format
 //                        a terminal, else as text
 //   the last error       "tessera: …"                     "tessera: …", or a line of json
 //
-// --quiet leaves out notes, progress and reports. The formats:
+// --quiet leaves out notes, progress and reports, but not the address. The formats:
 //   text  2026-11-26T12:34:56.789Z INFO  epoch 1 50 % 43,210 samples/s loss 0.4571 0:12 left
 //   json  {"time":"2026-11-26T12:34:56.789Z","level":"info","message":"epoch 1 …","epoch":1,…}
 // Any thread may call the functions that say something.
@@ -37,6 +38,8 @@ void SetLog(LogOptions options);
 
 // Says what the command does or has done.
 void Note(const std::string& message, const LogFields& fields = {});
+// A note that --quiet does not leave out: where others find what the command does.
+void NoteAlways(const std::string& message, const LogFields& fields);
 // Says how far it is.
 void NoteProgress(const std::string& message, const LogFields& fields);
 void Warn(const std::string& message, const LogFields& fields = {});

@@ -163,6 +163,26 @@ are_json err 'l[0]["message"].startswith("serving model, version 1") and l[0]["p
 are_json err 'l[-1]["message"] == "stopped"'
 are_json err 'any(x["level"] == "error" and x["model"] == "model" for x in l)'
 
+# ---- a server whose free port is in the line that --quiet leaves in, wherever notes go
+# serve_quietly FLAGS…: its standard output and error are then in out and err.
+serve_quietly() {
+  "$tessera" serve served --port 0 --quiet "$@" >out 2>err &
+  server=$!
+  for _ in $(seq 600); do grep -q "127.0.0.1" out err && break; sleep 0.1; done
+  kill $server
+  wait $server || fail "serve $*: $(cat out err)"
+}
+mv gone served/weights-1.safetensors
+serve_quietly
+grep -qE "^serving model, version 1, .*, on http://127\.0\.0\.1:[1-9][0-9]*$" out ||
+  fail "$(cat out)"
+[ "$(cat out err | wc -l)" -eq 1 ] || fail "$(cat out err)"
+serve_quietly --log-format json
+are_json err 'len(l) == 1 and l[0]["port"] > 0 and l[0]["host"] == "127.0.0.1"'
+[ ! -s out ] || fail "$(cat out)"
+serve_quietly --access-log -
+[ ! -s out ] && grep -qE "^$time INFO  serving .*:[1-9][0-9]*$" err || fail "$(cat out err)"
+
 # ---- what the long work has said
 wait
 are_text long.err
