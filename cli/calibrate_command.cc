@@ -176,7 +176,8 @@ int Run(const Flags& flags) {
   const std::string document = TopologyToJson({TopologyOf(profile), MachineProfileToJson(profile)});
   if (!flags.out.empty()) ReplaceTextFile(flags.out, document);
   std::fputs(flags.json ? document.c_str() : Report(profile).c_str(), stdout);
-  if (!flags.out.empty() && !flags.json) PrintReport(Format("\nwritten to {}\n", flags.out));
+  if (!flags.out.empty() && !flags.json)
+    Note(Format("\nwritten to {}", flags.out), {{"path", flags.out}});
   return 0;
 }
 

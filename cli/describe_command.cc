@@ -105,7 +105,8 @@ void SayNext(const Flags& flags, const RowsProfile& profile) {
   const int64_t lines = profile.rows + profile.bad_lines, trained = lines * 9 / 10;
   if (profile.all && trained > 0)
     command += Format(" --train-rows 0:{} --eval-rows {}:{}", trained, trained, lines);
-  PrintReport(Format("\nThe configuration is in {}. Train on it:\n  {}\n", flags.out, command));
+  Note(Format("\nThe configuration is in {}. Train on it:\n  {}", flags.out, command),
+       {{"path", flags.out}});
 }
 
 int Describe(const Flags& flags) {

@@ -67,8 +67,8 @@ void Report(const serve::WrittenDelta& delta) {
     rows.push_back({table.spec.name, count(table.spec.rows), count(table.changed),
                     count(table.added), count(table.ids_set), count(table.ids_removed)});
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(delta.path));
-  PrintReport(
-      Format("{}\n{}: version {}, {}\n", TextTable(rows), delta.path, delta.version, Bytes(bytes)));
+  Note(Format("{}\n{}: version {}, {}", TextTable(rows), delta.path, delta.version, Bytes(bytes)),
+       {{"path", delta.path}, {"version", delta.version}, {"bytes", bytes}});
 }
 
 // Throws unless the delta goes on from the model's own training. A checkpoint or model that does

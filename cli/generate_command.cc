@@ -38,11 +38,14 @@ int Generate(const Flags& flags) {
   const RowRange rows{flags.first, flags.first + flags.rows};
   WriteCriteoFile(flags.path, model, rows);
   const MetricValues optimum = ComputeOptimum(model, rows);
-  PrintReport(
-      TextTable({{Format("{} rows in {}", WithCommas(static_cast<double>(flags.rows)), flags.path),
-                  "best possible"},
-                 {"AUC", Fixed(optimum.auc, 4)},
-                 {"log-loss", Fixed(optimum.log_loss, 4)}}));
+  Note(TextTable({{Format("{} rows in {}", WithCommas(static_cast<double>(flags.rows)), flags.path),
+                   "best possible"},
+                  {"AUC", Fixed(optimum.auc, 4)},
+                  {"log-loss", Fixed(optimum.log_loss, 4)}}),
+       {{"path", flags.path},
+        {"rows", flags.rows},
+        {"auc", optimum.auc},
+        {"log_loss", optimum.log_loss}});
   return 0;
 }
 

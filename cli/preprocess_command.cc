@@ -138,9 +138,11 @@ int RunWith(const Flags& flags, Work&& work) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const PreprocessReport& rows = report.rows;
-  PrintReport(InputsText(rows) + "\n" + FeaturesText(rows, flags.options.contiguous));
-  if (rows.skipped_rows > 0) PrintReport(LeftOut(rows.skipped_rows, report.skipped) + "\n");
-  PrintReport(UnknownItemsText(report.unknown_items.get(), "these rows"));
+  Note(InputsText(rows) + "\n" + FeaturesText(rows, flags.options.contiguous));
+  if (rows.skipped_rows > 0)
+    Note(LeftOut(rows.skipped_rows, report.skipped), {{"skipped_rows", rows.skipped_rows}});
+  const std::string unknown = UnknownItemsText(report.unknown_items.get(), "these rows");
+  if (!unknown.empty()) Note(unknown);
   const double rate = static_cast<double>(rows.rows) / seconds;
   Note(Format("{} rows in {}, {} s, {} rows/s", Count(rows.rows), flags.options.output,
               Fixed(seconds, 1), WithCommas(rate)),

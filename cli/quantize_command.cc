@@ -112,7 +112,11 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
            {{"table", table.spec.name}, {"rows", table.error.not_finite}});
   }
   rows.push_back({"all", "", "", "", "", Bytes(bytes), share(bytes, before), "", "", ""});
-  PrintReport(Format("{}\n{}: version {}\n", TextTable(rows), out, model.spec.version));
+  Note(Format("{}\n{}: version {}", TextTable(rows), out, model.spec.version),
+       {{"path", out},
+        {"version", model.spec.version},
+        {"tables", std::ssize(model.tables)},
+        {"bytes", bytes}});
 }
 
 EvaluationValues ScoresOf(RowScorer scorer, const Flags& flags) {

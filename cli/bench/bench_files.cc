@@ -45,7 +45,7 @@ void BenchFiles::Write(const bench::BenchRun& run) const {
   if (!csv.empty()) ReplaceTextFile(csv, bench::RunToCsv(run));
   if (!svg.empty()) ReplaceTextFile(svg, bench::RunToSvg(run));
   for (const std::string& path : {json, gbench, csv, svg})
-    if (!path.empty()) PrintReport("written to " + path + "\n");
+    if (!path.empty()) Note("written to " + path, {{"path", path}});
 }
 
 bench::BenchRun ReadRun(const std::string& path) {

@@ -64,9 +64,16 @@ std::string PlainLine(LogLevel level, const std::string& message) {
   return (level == LogLevel::kError ? std::string(kErrorMark) : "") + message;
 }
 
+std::string WithoutBlankLines(const std::string& message) {
+  const size_t first = message.find_first_not_of('\n');
+  if (first == std::string::npos) return "";
+  return message.substr(first, message.find_last_not_of('\n') + 1 - first);
+}
+
 std::string LineOf(Form form, LogLevel level, const std::string& message, const LogFields& fields) {
-  if (form == Form::kJson) return JsonLine(level, message, fields);
-  return form == Form::kText ? TextLine(level, message) : PlainLine(level, message);
+  if (form == Form::kPlain) return PlainLine(level, message);
+  const std::string text = WithoutBlankLines(message);
+  return form == Form::kText ? TextLine(level, text) : JsonLine(level, text, fields);
 }
 
 void Clear(State& state) {
@@ -93,14 +100,15 @@ void Write(LogLevel level, const std::string& message, const LogFields& fields, 
   State& state = TheState();
   std::fflush(stdout);  // lines that were printed before stay before
   const std::lock_guard lock(state.mutex);
-  if (state.copy.add) state.copy.add(TextLine(level, message));
+  const std::string lines = message.substr(0, message.size() - (message.ends_with('\n') ? 1 : 0));
+  if (state.copy.add) state.copy.add(TextLine(level, lines));
   if (state.options.quiet && kind.may_be_quiet) return;
   Clear(state);
   if (kind.is_note && state.options.format.empty() && !state.notes_on_err)
-    Print(state.copy.out != nullptr ? state.copy.out : stdout, message);
+    Print(state.copy.out != nullptr ? state.copy.out : stdout, lines);
   else
     Print(state.copy.err != nullptr ? state.copy.err : stderr,
-          LineOf(FormOnErr(state.options), level, message, fields));
+          LineOf(FormOnErr(state.options), level, lines, fields));
 }
 
 }  // namespace
@@ -125,10 +133,6 @@ void Warn(const std::string& message, const LogFields& fields) {
 
 void NoteError(const std::string& message, const LogFields& fields) {
   Write(LogLevel::kError, message, fields, kProblem);
-}
-
-void PrintReport(const std::string& text) {
-  if (!TheState().options.quiet) std::fputs(text.c_str(), stdout);
 }
 
 std::string LastErrorLine(const std::string& message) {

@@ -3,14 +3,15 @@
 // Lines that a command says beside its results: what it does, how far it is, warnings, its error.
 //
 //                        without --log-format             with --log-format text or json
-//   results, reports     standard output                  standard output
-//   notes, the address   standard output, as they are     standard error, in the format
-//   that serve has
+//   results              standard output                  standard output
+//   notes                standard output, as they are     standard error, in the format
 //   progress, warnings   standard error: as they are on   standard error, in the format
 //                        a terminal, else as text
 //   the last error       "tessera: …"                     "tessera: …", or a line of json
 //
-// --quiet leaves out notes, progress and reports, but not the address. The formats:
+// A result is what a command was asked to compute or to show. Of a command that writes files they
+// are the result: what it says of them is a note, a table of them, too. --quiet leaves out notes
+// and progress. The formats:
 //   text  2026-11-26T12:34:56.789Z INFO  epoch 1 50 % 43,210 samples/s loss 0.4571 0:12 left
 //   json  {"time":"2026-11-26T12:34:56.789Z","level":"info","message":"epoch 1 …","epoch":1,…}
 // Any thread may call the functions that say something.
@@ -36,7 +37,8 @@ struct LogOptions {
 };
 void SetLog(LogOptions options);
 
-// Says what the command does or has done.
+// Says what the command does or has done; may have several lines. Blank lines around it are for
+// people: a line in a format does without them.
 void Note(const std::string& message, const LogFields& fields = {});
 // A note that --quiet does not leave out: where others find what the command does.
 void NoteAlways(const std::string& message, const LogFields& fields);
@@ -45,8 +47,6 @@ void NoteProgress(const std::string& message, const LogFields& fields);
 void Warn(const std::string& message, const LogFields& fields = {});
 // An error that does not end the command.
 void NoteError(const std::string& message, const LogFields& fields = {});
-// Prints a report, lines for people about what was made, unless --quiet leaves it out.
-void PrintReport(const std::string& text);
 // The last line of a command that fails, with its end.
 std::string LastErrorLine(const std::string& message);
 // The message of such a line, in either form; absent for any other line.

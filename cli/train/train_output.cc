@@ -142,7 +142,7 @@ void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSe
                 const TrainingRunReport& report, const LossCurve& curve) {
   const std::optional<MetricValues> optimum = data.Optimum();
   const std::string picture = curve.Draw(optimum ? std::optional(optimum->log_loss) : std::nullopt);
-  if (!picture.empty()) PrintReport("\nloss while training\n" + picture + "\n");
+  if (!picture.empty()) Note("\nloss while training\n" + picture + "\n");
   std::fputs(FinalTable(report, optimum).c_str(), stdout);
   if (!data.EpochRows()) SaySplit(data);  // text, whose rows are counted now
   for (const auto& [unknown, where] :
