@@ -14,6 +14,17 @@ constexpr std::pair<RowPart, const char*> kParts[] = {{RowPart::kTrain, "to trai
 
 std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
 
+// fn(name, count) for each count that is known.
+template <typename Fn>
+void ForEachCount(const SplitCounts& counts, Fn fn) {
+  for (const auto& [part, what] : kParts) {
+    const std::optional<PartCount> count = counts.Of(part);
+    if (!count) continue;
+    fn(ToString(part) + "_rows", count->rows);
+    if (count->ids) fn(ToString(part) + "_ids", *count->ids);
+  }
+}
+
 }  // namespace
 
 std::string SplitText(const std::optional<SplitOptions>& split, const SplitCounts& counts) {
@@ -30,16 +41,19 @@ std::string SplitText(const std::optional<SplitOptions>& split, const SplitCount
   return text + "\n";
 }
 
+LogFields SplitFields(const SplitOptions& split, const SplitCounts& counts) {
+  LogFields fields = {{"split", ToString(split)}};
+  ForEachCount(counts,
+               [&](const std::string& name, int64_t count) { fields.emplace_back(name, count); });
+  return fields;
+}
+
 void AddSplit(const std::optional<SplitOptions>& split, const SplitCounts& counts,
               internal::Json& json) {
   if (!split) return;
   json["split"] = internal::SplitToJson(*split);
-  for (const auto& [part, what] : kParts) {
-    const std::optional<PartCount> count = counts.Of(part);
-    if (!count) continue;
-    json["split"][ToString(part) + "_rows"] = count->rows;
-    if (count->ids) json["split"][ToString(part) + "_ids"] = *count->ids;
-  }
+  ForEachCount(counts,
+               [&](const std::string& name, int64_t count) { json["split"][name] = count; });
 }
 
 }  // namespace tessera::cli

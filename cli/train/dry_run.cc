@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/show/numbers.h"
+#include "cli/show/split_text.h"
 #include "cli/train/checkpoint_room.h"
 #include "cli/train/keep_last.h"
 #include "cli/train/train_output.h"
@@ -70,7 +71,7 @@ void PrintDryRun(const TrainFlags& flags, const TrainConfig& config, const DataS
         std::pair{"disk", CheckpointRoomText(flags, config)},
         std::pair{"writes", WritesText(flags)}, std::pair{"removes", RemovedText(flags, from)}})
     if (!text.empty()) std::printf("%-8s %s\n", what, text.c_str());
-  SaySplit(data);
+  std::fputs(SplitText(data.split(), data.split_counts()).c_str(), stdout);
   std::printf("Everything is as a start needs it. Nothing was trained or written (--dry-run).\n");
 }
 

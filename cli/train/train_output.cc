@@ -135,7 +135,8 @@ void SayInterrupted(const TrainFlags& flags, int signal) {
 }
 
 void SaySplit(const DataSets& data) {
-  std::fputs(SplitText(data.split(), data.split_counts()).c_str(), stdout);
+  if (const auto split = data.split())
+    Note(SplitText(split, data.split_counts()), SplitFields(*split, data.split_counts()));
 }
 
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,

@@ -57,6 +57,19 @@ json kept/run.json 'd["starts"][0]["data"]["split"]["train_rows"] > 2000'
 [ -e kept/best.safetensors ] || fail "--run kept no best model"
 json kept/config.json 'd["data"]["split"]["seed"] == 4'
 
+# ---- a line of the log with --log-format, for folders before training, for text again after it
+source "$(dirname "$0")/log_lines_lib.sh"
+run 0 "${train[@]}" --data folder --log-format json
+are_json err 'sum("split" in x for x in l) == 1'
+are_json err '[x["train_rows"] + x["eval_rows"] for x in l if "split" in x] == [3000]'
+are_json err '[x["train_ids"] + x["eval_ids"] for x in l if "split" in x] == [200]'
+are_json err 'any(x["message"].startswith("split " + x.get("split", "?") + ": ") for x in l)'
+lacks out "split "
+run 0 "${train[@]}" "${text[@]}" --log-format json
+are_json err '["train_rows" in x for x in l if "split" in x] == [False, True]'
+run 0 "${train[@]}" --data folder --quiet
+lacks out "split "
+
 # ---- evaluating the part of the same rows gives the metrics of the training, in every form
 for data in "a.jsonl b.jsonl.gz" folder; do
   run 0 evaluate text.st --data $data --part eval --json eval.json
