@@ -171,7 +171,8 @@ std::string DirectoryOf(const Flags& flags, serve::WriteModelOptions& options) {
                "another one, or make it version VERSION of a folder: mkdir DIR && mv {} "
                "DIR/VERSION (tessera inspect {} shows VERSION)",
                flags.out, flags.out, flags.out));
-  if (!flags.keep && !HoldsVersions(flags.out)) return flags.out;
+  const bool of_versions = HoldsVersions(flags.out) || !WithdrawnIn(flags.out).empty();
+  if (!flags.keep && !of_versions) return flags.out;
   options.version = HighestVersionIn(flags.out) + 1;
   options.follows = NewestVersionOf(flags.out);
   return PathIn(flags.out, std::to_string(options.version));

@@ -109,3 +109,19 @@ wait $server || fail "the server ended with $?"
 [ ! -s errors ] || fail "errors: $(cat errors)"
 run 0 rollback models --to 3
 has out "models: version 3 is the newest; taken back: 5, 4"
+
+# ---- a folder whose versions were all taken back: each command names them, and what to do
+mkdir gone && cp -r models/3 gone/withdrawn-3 && cp -r models/3 gone/withdrawn-12
+gone="gone: all versions in this folder are withdrawn (withdrawn-3, withdrawn-12): mv \
+gone/withdrawn-12 gone/12 makes the newest a version again, and tessera quantize CHECKPOINT -o \
+gone writes the next one"
+for command in "serve gone" "serve gone --versions latest:2" "inspect gone" "rollback gone" \
+  "predict gone --data x" "evaluate gone --data x" "quantize gone -o y" "rollback gone --to 3" \
+  "export model.safetensors --delta gone"; do
+  # shellcheck disable=SC2086
+  fails_saying "$gone" $command
+done
+run 0 quantize model.safetensors -o gone
+has out "gone/13: version 13"
+[ ! -e gone/model.json ] || fail "the folder of versions became a model directory"
+run 0 inspect gone

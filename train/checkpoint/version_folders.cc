@@ -92,6 +92,17 @@ std::vector<VersionFolder> VersionFoldersIn(const std::string& folder) {
 
 bool HoldsVersions(const std::string& folder) { return !VersionFoldersIn(folder).empty(); }
 
+std::vector<int64_t> WithdrawnIn(const std::string& folder) {
+  std::vector<int64_t> withdrawn;
+  std::error_code error;
+  ForEachIn(folder, [&](const std::string& name, const std::string& path) {
+    const auto number = NumberBehind(kWithdrawn, name);
+    if (number && fs::exists(PathIn(path, kModelName), error)) withdrawn.push_back(*number);
+  });
+  std::ranges::sort(withdrawn);
+  return withdrawn;
+}
+
 std::string NewestVersionOf(const std::string& path) {
   const std::vector<VersionFolder> versions = VersionFoldersIn(path);
   return versions.empty() ? path : versions.back().path;

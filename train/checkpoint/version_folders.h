@@ -25,6 +25,8 @@ struct VersionFolder {
 // The versions in a folder, the oldest first; none where it is no folder of versions.
 std::vector<VersionFolder> VersionFoldersIn(const std::string& folder);
 bool HoldsVersions(const std::string& folder);
+// The numbers of the versions in a folder that were taken back, the oldest first.
+std::vector<int64_t> WithdrawnIn(const std::string& folder);
 // The newest version's subfolder of a folder of versions; of all else the path itself.
 std::string NewestVersionOf(const std::string& path);
 // Where a version lies.

@@ -49,6 +49,18 @@ TEST(VersionFolders, AreNamedByNumbers) {
   EXPECT_EQ(HighestVersionIn(folder), 17);
 }
 
+TEST(VersionFolders, ThatWereAllTakenBackAreNamed) {
+  const std::string folder = FolderWith({"withdrawn-10", "withdrawn-9"});
+  std::filesystem::create_directory(folder + "/withdrawn-11");  // holds no model
+  EXPECT_THAT(WithdrawnIn(folder), ElementsAre(9, 10));
+  EXPECT_FALSE(HoldsVersions(folder));
+  EXPECT_THAT(ErrorOf([&] { DetectForm(folder); }),
+              HasSubstr("all versions in this folder are withdrawn (withdrawn-9, withdrawn-10): mv " +
+                        folder + "/withdrawn-10 " + folder + "/10 makes the newest a version"));
+  std::filesystem::rename(folder + "/withdrawn-10", folder + "/10");
+  EXPECT_EQ(DetectForm(folder), SavedForm::kModelDirectory);
+}
+
 TEST(VersionFolders, AModelDirectoryIsNone) {
   const std::string folder = FolderWith({"1"});
   std::ofstream(folder + "/" + kModelName);
