@@ -73,7 +73,7 @@ std::string Suggestion(const CLI::App& app) {
   for (const CLI::App* sub : CommandsIn(command)) names.push_back(sub->get_name());
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  for (const std::string& word : app.remaining(/*recurse=*/true))
+  for (const std::string& word : command.remaining(/*recurse=*/true))
     if (const std::string name = Nearest(word.substr(0, word.find('=')), names); !name.empty())
       return Format("; did you mean {}?", name);
   return "";
@@ -89,11 +89,11 @@ std::string CommandPath(const CLI::App& app) {
   return path;
 }
 
-// The words that no flag or argument takes, as they stand on the line.
-std::string Remaining(const CLI::App& app) {
+// The words that no flag or argument takes, as they stand on the line; without `recurse` those
+// before the command.
+std::string Remaining(const CLI::App& app, bool recurse = true) {
   std::string text;
-  for (const std::string& word : app.remaining(/*recurse=*/true))
-    text += (text.empty() ? "" : " ") + word;
+  for (const std::string& word : app.remaining(recurse)) text += (text.empty() ? "" : " ") + word;
   return text;
 }
 
@@ -102,6 +102,9 @@ std::string Remaining(const CLI::App& app) {
 std::string Unexpected(const CLI::App& app) {
   if (app.get_subcommands().empty())
     return Format("'{}' is no command", app.remaining(/*recurse=*/true).front());
+  if (const std::string before = Remaining(app, /*recurse=*/false); before.starts_with('-'))
+    return Format("{}: flags of a command follow its name: {} {}", before, CommandPath(app),
+                  before);
   return Format("{}: not expected by {}", Remaining(app), CommandPath(app));
 }
 
@@ -305,7 +308,9 @@ int RunCommandLine(int argc, char** argv, const std::string& description, const 
   app.footer(footer);
   app.require_subcommand(0, 1);  // a command's argument may be another one's name: config train
   ChosenWork chosen;
-  add(Command(&app, &chosen));
+  Command tessera(&app, &chosen);
+  tessera.AddLogFlags();  // they may also stand before the command
+  add(tessera);
   try {
     std::vector<std::string> words = WordsOf(argc, argv);
     std::ranges::reverse(words);  // CLI11 takes the last one first

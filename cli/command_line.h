@@ -78,7 +78,8 @@ class Command {
  public:
   Command(CLI::App* app, ChosenWork* chosen) : app_(app), chosen_(chosen) {}
 
-  // Adds a command with the flags that all commands have: --quiet and --log-format.
+  // Adds a command with the flags that all commands have, behind its name or before it: --quiet and
+  // --log-format.
   Command AddCommand(const std::string& name, const std::string& description);
   void AddLogFlags();
   // A value that goes into `value`, which outlives the command. T: bool (a switch), int, int64_t,

@@ -45,6 +45,21 @@ for command in reshard export compact calibrate plan quantize predict preprocess
   grep -qE -- "-o,--out" out || fail "$command has no -o"
 done
 fails_saying "--speed" train --speed 5
+
+# ---- flags of all commands may stand before the command; others are told where they belong
+run 0 --quiet train --config small.json
+lacks out "epoch 1:"
+run 0 --log-format json train --config small.json
+has err '"level":"info"'
+lacks out "epoch 1:"
+fails_saying '"level":"error","message":"nowhere.json: cannot be read' --quiet --log-format=json \
+  train --config nowhere.json
+run 0 --quiet bench lookup --list --dim 8
+has out "lookup/"
+fails_saying "--data x: flags of a command follow its name: tessera train --data x (see tessera \
+train --help)" --data x train --config small.json
+fails_saying "expected a command" --quiet
+fails_saying "--log-format" --log-format yaml train --config small.json
 fails_saying "--threads" train --threads 0 --config small.json
 fails_saying "--epochs" train --epochs -1 --config small.json
 fails_saying "give --config FILE" train

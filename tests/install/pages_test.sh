@@ -38,7 +38,9 @@ expect() {
   [ "${COMPREPLY[*]}" = "$expected" ] || fail "$*: expected $expected, got ${COMPREPLY[*]}"
 }
 expect train tessera tr
-expect "$(tr '\n' ' ' <commands)--help --version" tessera ""
+expect "$(tr '\n' ' ' <commands)--help --version --quiet --log-format" tessera ""
+expect train tessera --quiet --log-format json tr
+expect "--checkpoint --checkpoint-every" tessera --log-format json train --checkp
 expect "--checkpoint --checkpoint-every" tessera train --checkp
 expect lookup tessera bench look
 expect --dim tessera bench lookup --di
