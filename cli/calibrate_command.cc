@@ -153,8 +153,8 @@ std::string CollectiveTable(const MachineProfile& profile) {
 }
 
 std::string Report(const MachineProfile& p) {
-  std::string text = Format("{}: {} ranks ({}), {} {} each\n\n", p.machine, p.ranks, p.backend,
-                            p.threads, p.threads == 1 ? "thread" : "threads");
+  std::string text = Format("{}: {} ({}), {} each\n\n", p.machine, Counted(p.ranks, "rank"),
+                            p.backend, Counted(p.threads, "thread"));
   const auto rows = p.lookup.rows.find(DType::kF32);
   if (rows != p.lookup.rows.end()) text += RowTable("lookup of a row", rows->second) + "\n";
   for (const auto& [rule, prices] : p.update.rows)

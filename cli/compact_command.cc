@@ -71,8 +71,8 @@ int Compact(const Flags& flags) {
                                   : std::ssize(NewestChain(flags.folder).deltas);
   const std::string path = Written(flags, of_ranks);
   const int64_t bytes = BytesOf(path);
-  Note(Format("{}: {}, a base and {} {} of changes{}", path, Bytes(bytes), deltas,
-              deltas == 1 ? "file" : "files", of_ranks ? " a rank" : ""),
+  Note(Format("{}: {}, a base and {} of changes{}", path, Bytes(bytes), Counted(deltas, "file"),
+              of_ranks ? " a rank" : ""),
        {{"path", path}, {"bytes", bytes}, {"deltas", deltas}});
   return 0;
 }

@@ -68,23 +68,23 @@ ProfileOptions MakeOptions(const Flags& flags, RowProgress& progress) {
   return options;
 }
 
-std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
-
 void PrintHead(const RowsProfile& profile) {
   std::string files = ToString(profile.files.format);
   if (profile.files.format == RowFormat::kCsv && profile.files.delimiter != ',')
     files += Format(", delimiter '{}'", std::string(1, profile.files.delimiter));
   if (profile.files.format != RowFormat::kJsonl && !profile.files.columns.empty())
     files += ", no heading";
-  std::printf("%s, %s rows%s, %s columns\n\n", files.c_str(), Count(profile.rows).c_str(),
+  std::printf("%s, %s%s, %s\n\n", files.c_str(), Counted(profile.rows, "row").c_str(),
               profile.all ? "" : " looked at (--rows N looks at more)",
-              Count(std::ssize(profile.columns)).c_str());
+              Counted(std::ssize(profile.columns), "column").c_str());
 }
 
 void PrintBadLines(const RowsProfile& profile) {
   if (profile.bad_lines == 0) return;
-  std::printf("\n%s bad lines are left out; the first: %s\n", Count(profile.bad_lines).c_str(),
-              profile.first_bad.c_str());
+  std::printf(
+      "\n%s left out; the first: %s\n",
+      (Counted(profile.bad_lines, "bad line") + (profile.bad_lines == 1 ? " is" : " are")).c_str(),
+      profile.first_bad.c_str());
 }
 
 // The proposal, or an empty text and the reason why there is none.

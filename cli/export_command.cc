@@ -49,14 +49,13 @@ struct Flags {
 };
 
 // "3 tables"; a program's own model has names of its own: "5 tensors of SaveCheckpoint".
-std::string Counted(const Checkpoint& checkpoint) {
+std::string ContentsOf(const Checkpoint& checkpoint) {
   const bool of_program = IsOfProgram(checkpoint);
   const auto count = std::count_if(
       checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const CheckpointEntry& t) {
         return of_program ? !IsRunState(t.name) : !TableOf(t.name).empty();
       });
-  if (!of_program) return Format("{} tables", count);
-  return Format("{} {} of SaveCheckpoint", count, count == 1 ? "tensor" : "tensors");
+  return of_program ? Counted(count, "tensor") + " of SaveCheckpoint" : Counted(count, "table");
 }
 
 void Report(const serve::WrittenDelta& delta) {
@@ -129,11 +128,11 @@ int Export(const Flags& flags) {
   outputs.AddFile(flags.out);
   if (!IsOfRanks(DetectForm(flags.checkpoint))) {
     const Checkpoint from = ReadCheckpoint(flags.checkpoint);
-    return ExportFile(flags, from, Counted(from));
+    return ExportFile(flags, from, ContentsOf(from));
   }
   ShardedCheckpoint folder = OpenFolderOfRanks(flags.checkpoint);
   if (!flags.weights_only) SayChangedStatistics(folder.index());
-  return ExportFile(flags, WholeTables(folder), Format("{} tables", folder.info().tables.size()));
+  return ExportFile(flags, WholeTables(folder), Counted(std::ssize(folder.info().tables), "table"));
 }
 
 }  // namespace

@@ -38,8 +38,7 @@ int Generate(const Flags& flags) {
   const RowRange rows{flags.first, flags.first + flags.rows};
   WriteCriteoFile(flags.path, model, rows);
   const MetricValues optimum = ComputeOptimum(model, rows);
-  Note(TextTable({{Format("{} rows in {}", WithCommas(static_cast<double>(flags.rows)), flags.path),
-                   "best possible"},
+  Note(TextTable({{Format("{} in {}", Counted(flags.rows, "row"), flags.path), "best possible"},
                   {"AUC", Fixed(optimum.auc, 4)},
                   {"log-loss", Fixed(optimum.log_loss, 4)}}),
        {{"path", flags.path},

@@ -54,20 +54,19 @@ std::string ProgramText(const CheckpointSummary& summary) {
 std::string EvaluationText(const std::string& saved) {
   const EvaluationState state = EvaluationStateFromText(saved);
   if (!state.best) return "";
-  return Format("best {} {}, of step {} (epoch {}); {} {} since\n", state.metric,
+  return Format("best {} {}, of step {} (epoch {}); {} since\n", state.metric,
                 Fixed(state.best->value, 4), state.best->at.step, state.best->at.epoch,
-                state.since_best, state.since_best == 1 ? "evaluation" : "evaluations");
+                Counted(state.since_best, "evaluation"));
 }
 
 std::string AsText(const CheckpointSummary& summary) {
   if (summary.of_program) return ProgramText(summary);
   std::string text = TablesText(summary);
-  if (summary.ranks > 0)
-    text += Format("saved by {} {}\n", summary.ranks, summary.ranks == 1 ? "rank" : "ranks");
+  if (summary.ranks > 0) text += Format("saved by {}\n", Counted(summary.ranks, "rank"));
   if (const auto& chain = summary.chain)
-    text += Format("a base of {} and {} {} of changes of {}, up to number {}\n",
-                   Bytes(chain->base_bytes), chain->deltas, chain->deltas == 1 ? "file" : "files",
-                   Bytes(chain->delta_bytes), chain->number);
+    text +=
+        Format("a base of {} and {} of changes of {}, up to number {}\n", Bytes(chain->base_bytes),
+               Counted(chain->deltas, "file"), Bytes(chain->delta_bytes), chain->number);
   if (!summary.progress)
     return text + "weights alone: no optimizer state, no place in a training\n";
   const TrainingProgress& p = *summary.progress;

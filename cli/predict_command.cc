@@ -110,7 +110,7 @@ std::string AsJson(const Flags& flags, const Outcome& outcome) {
 
 void SayMetrics(const Flags& flags, const Outcome& outcome) {
   const EvaluationValues& values = outcome.metrics;
-  const std::string examples = WithCommas(static_cast<double>(outcome.rows)) + " examples";
+  const std::string examples = Counted(outcome.rows, "example");
   if (flags.rows.no_labels)
     std::printf("%s, without labels\n", examples.c_str());
   else if (HasTasks(values))
@@ -132,7 +132,8 @@ void Say(const Flags& flags, const Outcome& outcome) {
   if (outcome.skipped_rows > 0)
     std::printf("%s\n", LeftOut(outcome.skipped_rows, outcome.skipped_by_reason).c_str());
   std::fputs(UnknownItemsText(flags.rows.unknown_items.get(), "the rows scored").c_str(), stdout);
-  std::printf("%zu calls of %lld: %s", outcome.latencies.count(),
+  std::printf("%s of %lld: %s",
+              Counted(static_cast<int64_t>(outcome.latencies.count()), "call").c_str(),
               static_cast<long long>(flags.rows.batch_size), outcome.latencies.Text().c_str());
 }
 

@@ -144,7 +144,7 @@ int RunWith(const Flags& flags, Work&& work) {
   const std::string unknown = UnknownItemsText(report.unknown_items.get(), "these rows");
   if (!unknown.empty()) Note(unknown);
   const double rate = static_cast<double>(rows.rows) / seconds;
-  Note(Format("{} rows in {}, {} s, {} rows/s", Count(rows.rows), flags.options.output,
+  Note(Format("{} in {}, {} s, {} rows/s", Counted(rows.rows, "row"), flags.options.output,
               Fixed(seconds, 1), WithCommas(rate)),
        {{"path", flags.options.output},
         {"rows", rows.rows},

@@ -239,9 +239,8 @@ std::string AsJson(const Flags& flags, const Outcome& outcome) {
 
 void Say(const Flags& flags, const Outcome& outcome) {
   std::vector<std::vector<std::string>> rows = {
-      {Format("{} rows among {} candidates",
-              WithCommas(static_cast<double>(outcome.model.examples)),
-              WithCommas(static_cast<double>(outcome.candidates))),
+      {Format("{} among {}", Counted(outcome.model.examples, "row"),
+              Counted(outcome.candidates, "candidate")),
        Format("recall@{}", flags.at), Format("NDCG@{}", flags.at), Format("MRR@{}", flags.at)}};
   const auto add = [&](const char* name, const RetrievalValues& values) {
     rows.push_back({name, Fixed(values.recall, 4), Fixed(values.ndcg, 4), Fixed(values.mrr, 4)});
@@ -253,8 +252,8 @@ void Say(const Flags& flags, const Outcome& outcome) {
   if (!outcome.popularity)
     std::printf("no baselines: no feature of the query is in the table of the candidates\n");
   if (outcome.left_out > 0)
-    std::printf("left out %s rows without a candidate of their own\n",
-                WithCommas(static_cast<double>(outcome.left_out)).c_str());
+    std::printf("left out %s without a candidate of their own\n",
+                Counted(outcome.left_out, "row").c_str());
   if (!outcome.bad_lines.empty()) std::printf("%s\n", outcome.bad_lines.c_str());
 }
 

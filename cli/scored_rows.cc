@@ -54,9 +54,9 @@ std::string LossLine(const std::string& name, const NamedTaskValues& checkpoint,
     return clicks ? task.values.clicks.auc : std::sqrt(task.values.mse);
   };
   const double before = quality(checkpoint), after = quality(model);
-  return Format("{} rows: {}{} {} of the checkpoint, {} of the model: a loss of {}",
-                WithCommas(static_cast<double>(model.values.clicks.examples)), name,
-                clicks ? "AUC" : "RMSE", Fixed(before, 6), Fixed(after, 6),
+  return Format("{}: {}{} {} of the checkpoint, {} of the model: a loss of {}",
+                Counted(model.values.clicks.examples, "row"), name, clicks ? "AUC" : "RMSE",
+                Fixed(before, 6), Fixed(after, 6),
                 Fixed(clicks ? before - after : after - before, 6));
 }
 

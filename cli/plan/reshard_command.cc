@@ -86,8 +86,8 @@ int Reshard(const Flags& flags) {
     seconds = progress.seconds();
   }
   const int64_t bytes = BytesIn(ShardedCheckpoint(flags.out).index());
-  Note(Format("{}: {} tables for {} ranks, {}, in {}", flags.out, plan.tables.size(),
-              plan.world_size, Bytes(bytes), Duration(seconds)),
+  Note(Format("{}: {} for {}, {}, in {}", flags.out, Counted(std::ssize(plan.tables), "table"),
+              Counted(plan.world_size, "rank"), Bytes(bytes), Duration(seconds)),
        {{"path", flags.out}, {"bytes", bytes}, {"seconds", seconds}});
   return 0;
 }

@@ -141,15 +141,16 @@ std::string DescribeShares(const serve::VersionPolicy& policy) {
 
 std::string Describe(const ModelVersions& model) {
   int64_t bytes = 0;
-  size_t tables = 0;
+  int64_t tables = 0;
   const auto versions = model.versions();
   for (const serve::ServedVersion& version : versions) {
     const auto served = version.predictor->model();
-    tables = served->spec().tables.size();
+    tables = std::ssize(served->spec().tables);
     for (const serve::TableSpec& table : served->spec().tables) bytes += table.nbytes();
   }
-  return Format("{}, version{} {}{}, {} tables, {}", model.name(), versions.size() > 1 ? "s" : "",
-                VersionsText(model), DescribeShares(model.policy()), tables, Bytes(bytes));
+  return Format("{}, version{} {}{}, {}, {}", model.name(), versions.size() > 1 ? "s" : "",
+                VersionsText(model), DescribeShares(model.policy()), Counted(tables, "table"),
+                Bytes(bytes));
 }
 
 // "version 3", with the model's name where there are several.

@@ -12,7 +12,7 @@ std::string LeftOut(int64_t lines, const BadLineCounts& reasons) {
   std::vector<std::pair<int64_t, std::string>> most;
   for (const auto& [reason, count] : reasons) most.emplace_back(-count, reason);
   std::sort(most.begin(), most.end());
-  const std::string text = Format("left out {} bad lines", WithCommas(static_cast<double>(lines)));
+  const std::string text = Format("left out {}", Counted(lines, "bad line"));
   std::string parts;
   for (const auto& [count, reason] : most)
     parts += Format("{}{}: {}", parts.empty() ? "" : "; ", WithCommas(static_cast<double>(-count)),

@@ -107,12 +107,13 @@ std::string BagFolderText(const std::string& folder, const RowFolderIndex& index
   const DataSchema& schema = *index.schema;
   std::string text = FeatureTable(index, found) + "\n";
   if (!schema.labels.empty()) text += LabelTable(schema, found) + "\n";
-  text += Format("{} rows in {} {}, {}, checksums good\n", Count(index.rows), index.shards.size(),
-                 index.shards.size() == 1 ? "shard" : "shards", Bytes(found.bytes));
-  text += Format("read by a schema of {}: {} numbers, {} features, {} labels a row{}{}\n",
-                 ToString(schema.format), index.dense_columns, index.features.size(),
-                 schema.labels.size(), schema.weight.empty() ? "" : ", weights of rows",
-                 schema.time.empty() ? "" : ", times");
+  text += Format("{} in {}, {}, checksums good\n", Counted(index.rows, "row"),
+                 Counted(std::ssize(index.shards), "shard"), Bytes(found.bytes));
+  text += Format(
+      "read by a schema of {}: {}, {}, {} a row{}{}\n", ToString(schema.format),
+      Counted(index.dense_columns, "number"), Counted(std::ssize(index.features), "feature"),
+      Counted(std::ssize(schema.labels), "label"), schema.weight.empty() ? "" : ", weights of rows",
+      schema.time.empty() ? "" : ", times");
   for (const auto& [key, value] : index.made) text += Format("{}: {}\n", key, value);
   return text;
 }

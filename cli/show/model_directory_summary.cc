@@ -92,10 +92,8 @@ std::string ModelDirectoryText(const std::string& directory) {
     return VersionsText(directory, versions);
   const auto [spec, deltas] = Load(directory);
   return Format(
-      "{}\na model directory: version {}, {} {} after its weights; dense part as {}, checksums "
-      "good\n",
-      TablesText(spec), spec.version, deltas, deltas == 1 ? "delta" : "deltas",
-      ToString(spec.dense_type));
+      "{}\na model directory: version {}, {} after its weights; dense part as {}, checksums good\n",
+      TablesText(spec), spec.version, Counted(deltas, "delta"), ToString(spec.dense_type));
 }
 
 std::string ModelDirectoryJson(const std::string& directory) {

@@ -21,6 +21,10 @@ std::string WithCommas(double number) {
   return digits;
 }
 
+std::string Counted(int64_t number, const std::string& noun) {
+  return Format("{} {}{}", WithCommas(static_cast<double>(number)), noun, number == 1 ? "" : "s");
+}
+
 std::string Share(int64_t part, int64_t all) {
   const double percent = all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
   return part > 0 && percent < 1 ? "< 1 %" : Fixed(percent, 0) + " %";

@@ -45,10 +45,11 @@ std::string RowFolderText(const std::string& folder) {
   for (const CategoricalFeature& f : index.features)
     table.push_back({f.name, f.rows > 0 ? Count(f.rows) : "any"});
   std::string text = TextTable(table) + "\n";
-  text += Format("{} rows in {} {}, {}, checksums good\n", Count(index.rows), index.shards.size(),
-                 index.shards.size() == 1 ? "shard" : "shards", Bytes(found.bytes));
-  text += Format("{} numbers and {} ids a row, {} % clicks\n", index.dense_columns,
-                 index.features.size(), Fixed(100 * ClickRate(found, index), 1));
+  text += Format("{} in {}, {}, checksums good\n", Counted(index.rows, "row"),
+                 Counted(std::ssize(index.shards), "shard"), Bytes(found.bytes));
+  text +=
+      Format("{} and {} a row, {} % clicks\n", Counted(index.dense_columns, "number"),
+             Counted(std::ssize(index.features), "id"), Fixed(100 * ClickRate(found, index), 1));
   for (const auto& [key, value] : index.made) text += Format("{}: {}\n", key, value);
   return text;
 }

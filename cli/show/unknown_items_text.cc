@@ -31,7 +31,8 @@ std::string UnknownItemsText(const UnknownItems* items, const std::string& where
   for (size_t i = 0; i < std::min(counts.size(), kMostFeatures); ++i)
     text += (i == 0 ? "" : ", ") + TextOf(counts[i]);
   if (counts.size() > kMostFeatures)
-    text += Format(", and {} features more", counts.size() - kMostFeatures);
+    text +=
+        Format(", and {} more", Counted(std::ssize(counts) - int64_t{kMostFeatures}, "feature"));
   return text + "\n";
 }
 

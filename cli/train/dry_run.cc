@@ -31,7 +31,7 @@ std::string RowsText(const TrainConfig& config, const DataSets& data) {
   std::string text;
   if (const std::optional<RowRange> rows = data.EpochRows()) {
     const int64_t count = rows->last - rows->first;
-    text = Format("{} an epoch, {} steps of {}", Count(count), Count((count + step - 1) / step),
+    text = Format("{} an epoch, {} of {}", Count(count), Counted((count + step - 1) / step, "step"),
                   Count(step));
   } else {
     text = Format("all lines of the text{}, in steps of {}",
@@ -42,8 +42,8 @@ std::string RowsText(const TrainConfig& config, const DataSets& data) {
 
 std::string EpochsText(const TrainConfig& config, const std::optional<TrainingProgress>& from) {
   if (!from) return Count(config.epochs);
-  return Format("{}, of which {} are done; goes on at row {}", Count(config.epochs),
-                Count(from->epoch), Count(from->row));
+  return Format("{}, of which {} {} done; goes on at row {}", Count(config.epochs),
+                Count(from->epoch), from->epoch == 1 ? "is" : "are", Count(from->row));
 }
 
 std::string WritesText(const TrainFlags& flags) {

@@ -8,6 +8,7 @@
 #include "cli/runs/run_folder.h"
 #include "cli/show/evaluation_report.h"
 #include "cli/show/memory_text.h"
+#include "cli/show/numbers.h"
 #include "cli/show/split_text.h"
 #include "cli/train/evaluation_flags.h"
 #include "cli/train/train_report.h"
@@ -141,7 +142,7 @@ void CheckUnfinished(const TrainFlags& flags, const TrainConfig& config) {
       Format("--run {}: this run is finished ({}): name another folder, ask for more "
              "--epochs, or give --overwrite to begin it anew",
              flags.run,
-             finish->stopped_early.empty() ? Format("{} epochs", finish->epochs)
+             finish->stopped_early.empty() ? Counted(finish->epochs, "epoch")
                                            : "stopped early by its " + finish->stopped_early));
 }
 

@@ -108,8 +108,7 @@ void KeepFoundTime(const TrainFlags& flags, const Resumed& resumed, TrainConfig&
 
 std::string Machine(Context& ctx, bool with_ranks) {
   const int count = ctx.threads().threads();
-  const std::string threads =
-      Format("{} {}{}", count, count == 1 ? "thread" : "threads", with_ranks ? " a rank" : "");
+  const std::string threads = Counted(count, "thread") + (with_ranks ? " a rank" : "");
   if (ctx.device() == Device::Cpu()) return threads;
   return Format("{} ({}), {}", ctx.device(), PropertiesOf(ctx.device()).name, threads);
 }
@@ -168,11 +167,12 @@ void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is
   }
   if (!is_leader) return;
   const TrainingProgress progress = trainer.progress();
-  Note(Format("resumed {}: {} epochs done, next row {}, step {}", flags.resume, progress.epoch,
-              progress.row, progress.step),
+  Note(Format("resumed {}: {} done, next row {}, step {}", flags.resume,
+              Counted(progress.epoch, "epoch"), progress.row, progress.step),
        {{"epoch", progress.epoch}, {"row", progress.row}, {"step", progress.step}});
-  if (progress.epoch >= trainer.config().epochs)
-    Note(Format("all {} epochs are done: nothing is left to train", trainer.config().epochs));
+  if (const int64_t epochs = trainer.config().epochs; progress.epoch >= epochs)
+    Note(Format("{} done: nothing is left to train",
+                epochs == 1 ? "the epoch is" : Format("all {} epochs are", epochs)));
 }
 
 void SayMissingBest(const TrainFlags& flags, const TrainingProgress& progress) {

@@ -6,6 +6,7 @@
 
 #include "cli/plan/auto_plan.h"
 #include "cli/show/log.h"
+#include "cli/show/numbers.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/machine.h"
@@ -66,8 +67,8 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
   }
   if (!flags.ranks) return fn(nullptr);
   if (*flags.ranks > 4 * MachineCores())
-    Warn(Format("{} ranks are threads on {} cores of this machine, and take turns", *flags.ranks,
-                MachineCores()));
+    Warn(Format("{} ranks are threads on {} of this machine, and take turns", *flags.ranks,
+                Counted(MachineCores(), "core")));
   return OnLocalRanks(*flags.ranks, fn);
 }
 
@@ -135,11 +136,10 @@ std::string RanksLine(const TrainingRanks& ranks) {
   std::map<ShardingType, int> tables;
   for (const auto& [name, sharding] : ranks.plan.tables) ++tables[sharding.type];
   const int size = ranks.comm->size();
-  std::string line =
-      Format("{} {} ({})", size, size == 1 ? "rank" : "ranks", ranks.comm->backend());
+  std::string line = Format("{} ({})", Counted(size, "rank"), ranks.comm->backend());
   const char* separator = ": ";
   for (const auto& [type, count] : tables) {
-    line += Format("{}{} {} {}", separator, count, count == 1 ? "table" : "tables", ToString(type));
+    line += Format("{}{} {}", separator, Counted(count, "table"), ToString(type));
     separator = ", ";
   }
   if (ranks.codecs != WireCodecs{})

@@ -96,8 +96,8 @@ std::string TablesText(const std::vector<EmbeddingBagConfig>& tables) {
     rows += table.num_embeddings;
     bytes += table.num_embeddings * table.embedding_dim * SizeOf(table.data_type);
   }
-  return Format("{} tables of {} rows in all ({})", tables.size(),
-                WithCommas(static_cast<double>(rows)), Bytes(bytes));
+  return Format("{} of {} in all ({})", Counted(std::ssize(tables), "table"), Counted(rows, "row"),
+                Bytes(bytes));
 }
 
 TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, const DataSets& data,

@@ -40,7 +40,7 @@ RawIdsReport Sum(const std::vector<RawIdsReport>& tables) {
 std::string Count(int64_t n) { return WithCommas(static_cast<double>(n)); }
 
 std::string InUse(const RawIdsReport& r) {
-  return Format("{} of {} rows in use", Count(r.ids), Count(r.rows));
+  return Format("{} of {} in use", Count(r.ids), Counted(r.rows, "row"));
 }
 
 void AddRawIds(Json& json, const std::vector<RawIdsReport>& tables) {
@@ -57,10 +57,10 @@ void AddRawIds(Json& json, const std::vector<RawIdsReport>& tables) {
 // of 81,230 rows found there; …".
 std::string DiskLine(const DiskReport& d) {
   return Format(
-      "{} tables on disk ({} in files{}), caches of {}: {:.2f} % of {} rows found there; {} read, "
-      "{} written by {}, {:.0f} in flight\n",
-      d.tables, Bytes(d.file_bytes), d.direct ? "" : ", through the page cache",
-      Bytes(d.cache_bytes), 100 * d.hit_rate(), Count(d.rows), Bytes(d.bytes_read),
+      "{} on disk ({} in files{}), caches of {}: {:.2f} % of {} found there; {} read, {} written "
+      "by {}, {:.0f} in flight\n",
+      Counted(d.tables, "table"), Bytes(d.file_bytes), d.direct ? "" : ", through the page cache",
+      Bytes(d.cache_bytes), 100 * d.hit_rate(), Counted(d.rows, "row"), Bytes(d.bytes_read),
       Bytes(d.bytes_written), d.io, d.reads_in_flight);
 }
 
@@ -129,8 +129,7 @@ std::string StopName(EarlyStop stop) {
 
 std::string EpochLine(const EpochReport& epoch) {
   std::string line = Format("epoch {}: train loss {}", epoch.epoch, Fixed(epoch.train_loss, 4));
-  if (!epoch.whole)
-    line += Format(" of the {} rows since the resume", WithCommas(static_cast<double>(epoch.rows)));
+  if (!epoch.whole) line += Format(" of the {} since the resume", Counted(epoch.rows, "row"));
   if (epoch.evaluation) line += TasksText(*epoch.evaluation);
   line += Format("  ({:.2f} s)", epoch.seconds);
   if (epoch.best) line += "  best so far";
@@ -148,15 +147,15 @@ std::string EarlyStopLine(const EvaluationsReport& evaluations, const Evaluation
   if (evaluations.stop == EarlyStop::kTarget)
     return Format("stopped early: {} {} has reached the target {}", evaluations.metric,
                   evaluations.best->value, config.target.value_or(kNoValue));
-  return Format("stopped early: no better {} in {} evaluations", evaluations.metric,
-                evaluations.since_best);
+  return Format("stopped early: no better {} in {}", evaluations.metric,
+                Counted(evaluations.since_best, "evaluation"));
 }
 
 std::string FinalTable(const TrainingRunReport& report,
                        const std::optional<MetricValues>& optimum) {
   std::string text;
   if (report.evaluation) text += EvaluationTable(*report.evaluation, kRowsAre, optimum) + "\n";
-  text += Format("trained {} rows", WithCommas(static_cast<double>(report.rows)));
+  text += "trained " + Counted(report.rows, "row");
   if (report.skipped_rows > 0)
     text += ", " + LeftOut(report.skipped_rows, report.skipped_by_reason);
   text += Format(", {} samples/s; {:.2f} s with evaluation\n", WithCommas(SamplesPerSecond(report)),
@@ -167,10 +166,10 @@ std::string FinalTable(const TrainingRunReport& report,
   if (report.raw_ids.empty()) return text;
   const RawIdsReport raw = Sum(report.raw_ids);
   return text + Format(
-                    "raw ids of {} {}: {}; {} given in this run, {} of them taken from ids "
-                    "for others\n",
-                    report.raw_ids.size(), report.raw_ids.size() == 1 ? "table" : "tables",
-                    InUse(raw), Count(raw.admitted), Count(raw.evicted));
+                    "raw ids of {}: {}; {} given in this run, {} of them taken from ids for "
+                    "others\n",
+                    Counted(std::ssize(report.raw_ids), "table"), InUse(raw), Count(raw.admitted),
+                    Count(raw.evicted));
 }
 
 std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,

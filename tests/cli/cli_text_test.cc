@@ -28,6 +28,9 @@ TEST(Numbers, AreReadable) {
   EXPECT_EQ(WithCommas(-123456), "-123,456");
   EXPECT_EQ(WithCommas(-123), "-123");
   EXPECT_EQ(WithCommas(std::numeric_limits<double>::quiet_NaN()), "-");
+  EXPECT_EQ(Counted(0, "epoch"), "0 epochs");
+  EXPECT_EQ(Counted(1, "bad line"), "1 bad line");
+  EXPECT_EQ(Counted(43210, "row"), "43,210 rows");
   EXPECT_EQ(Duration(0.2), "0:00");
   EXPECT_EQ(Duration(59.6), "1:00");
   EXPECT_EQ(Duration(3723), "1:02:03");

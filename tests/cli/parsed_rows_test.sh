@@ -85,7 +85,7 @@ has out "2,000 rows in stream"
 run 0 inspect rows
 has out "3,000 rows in 5 shards, "
 has out "checksums good"
-has out "read by a schema of jsonl: 1 numbers, 3 features, 1 labels a row, weights of rows, times"
+has out "read by a schema of jsonl: 1 number, 3 features, 1 label a row, weights of rows, times"
 run 0 inspect rows --json
 json out 'd["version"] == 2 and d["rows"] == 3000 and d["shards"] == 5 and d["time"]'
 json out '[f["name"] for f in d["features"]] == ["user", "shelf", "seen"]'
@@ -147,7 +147,7 @@ fails_saying "bad.jsonl:11: price: expected a number, got 'dear'" preprocess --c
   bad.jsonl -o none
 [ ! -e none/index.json ] || fail "an error left an index"
 run 0 preprocess --config own.json bad.jsonl -o skipped --skip-bad-lines
-has out "left out 1 bad lines (1: expected a number)"
+has out "left out 1 bad line (1: expected a number)"
 fails_saying "rows: " preprocess --config own.json clicks.jsonl -o rows
 has err "give --overwrite"
 run 0 preprocess --config own.json clicks.jsonl -o stream --overwrite

@@ -53,7 +53,7 @@ fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a
 [ ! -e none/index.json ] && [ ! -e none/tessera-preprocess-scratch ] ||
   fail "an error left something: $(ls none)"
 run 0 preprocess bad.tsv -o skipped --skip-bad-lines
-has out "left out 1 bad lines"
+has out "left out 1 bad line"
 printf '\x55' | dd of=rows/rows-00001.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
 fails_saying "rows-00001.safetensors: tensor" inspect rows
 fails_saying "are not what was written" train --config small.json --data rows

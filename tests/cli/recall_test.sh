@@ -72,7 +72,7 @@ python3 loops.py kept.json keep || fail "figures with the history"
 
 # ---- rows: the baselines know all histories; a row without a candidate is left out
 run 0 recall towers --data bags.txt --rows 590:601 --json some.json
-has out "left out 1 rows without a candidate of their own"
+has out "left out 1 row without a candidate of their own"
 json some.json "d['examples'] == 10 and d['without_candidate'] == 1 and d['candidates'] == 64"
 run 0 recall towers --data bags.txt --json all.json --at 64
 json all.json "d['model']['recall'] == 1 and d['popularity']['recall'] == 1"

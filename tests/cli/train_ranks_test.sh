@@ -78,7 +78,7 @@ has err "exited on signal 9"
 # ---- resumed: under the same plan with the same bits, under others, and in one process
 run 0 train --config two.json --epochs 1 --ranks 4 --plan mixed.json --checkpoint part
 run 0 train --resume part --epochs 2 --ranks 4 --plan mixed.json --checkpoint part
-has out "resumed part: 1 epochs done, next row 0, step 79"
+has out "resumed part: 1 epoch done, next row 0, step 79"
 run 0 export part --out part.safetensors
 for saved in part threads.safetensors; do
   run 0 inspect "$saved" --json

@@ -39,7 +39,7 @@ done
 # ---- resumed after the first epoch, without --config
 run 0 train --config small.json --epochs 1 --checkpoint one.safetensors
 run 0 train --resume one.safetensors --epochs 2 --checkpoint one.safetensors
-has out "resumed one.safetensors: 1 epochs done"
+has out "resumed one.safetensors: 1 epoch done"
 cmp one.safetensors two.safetensors || fail "resumed: other bits"
 run 0 train --resume two.safetensors --json done.json
 json done.json \
@@ -136,7 +136,7 @@ fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a
   --config small.json --data bad.tsv
 run 0 train --config small.json --data bad.tsv --skip-bad-lines --json skipped.json
 json skipped.json 'd["skipped_rows"] == 1 and d["rows"] == 3000'
-has out "left out 1 bad lines"
+has out "left out 1 bad line"
 
 # ---- two towers on rows without items: training says which feature is missing
 cat >towers.json <<'EOT'

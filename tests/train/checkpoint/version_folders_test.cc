@@ -54,9 +54,10 @@ TEST(VersionFolders, ThatWereAllTakenBackAreNamed) {
   std::filesystem::create_directory(folder + "/withdrawn-11");  // holds no model
   EXPECT_THAT(WithdrawnIn(folder), ElementsAre(9, 10));
   EXPECT_FALSE(HoldsVersions(folder));
-  EXPECT_THAT(ErrorOf([&] { DetectForm(folder); }),
-              HasSubstr("all versions in this folder are withdrawn (withdrawn-9, withdrawn-10): mv " +
-                        folder + "/withdrawn-10 " + folder + "/10 makes the newest a version"));
+  EXPECT_THAT(
+      ErrorOf([&] { DetectForm(folder); }),
+      HasSubstr("all versions in this folder are withdrawn (withdrawn-9, withdrawn-10): mv " +
+                folder + "/withdrawn-10 " + folder + "/10 makes the newest a version"));
   std::filesystem::rename(folder + "/withdrawn-10", folder + "/10");
   EXPECT_EQ(DetectForm(folder), SavedForm::kModelDirectory);
 }
