@@ -17,6 +17,7 @@
 #include "cli/runs/run_folder.h"
 #include "cli/show/log.h"
 #include "cli/show/measure_progress.h"
+#include "cli/show/numbers.h"
 #include "cli/sweep/halving.h"
 #include "cli/sweep/processes.h"
 #include "cli/sweep/sweep_plan.h"
@@ -24,6 +25,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
 #include "runtime/files/files.h"
+#include "runtime/files/output_lock.h"
 #include "train/evaluation_metric.h"
 #include "train/task_rows.h"
 
@@ -42,8 +44,11 @@ constexpr char kFooter[] =
     "--run; tessera runs says what its folder has. DIR/sweep.json has the plan, DIR/NAME.log what "
     "a trial printed. Every trial is checked as tessera train --dry-run does before the first one "
     "starts. A trial that fails does not stop the others; the exit code is then 1. The same "
-    "command goes on: finished trials stay, others go on from their checkpoints. Another sweep in "
-    "the folder is refused, but --jobs, --metric, --json, --svg and --html may change.\n"
+    "command goes on: finished trials stay, others go on from their checkpoints. After a kill -9 "
+    "of "
+    "the sweep alone its trials still run: the same command is refused until they have ended. "
+    "Another sweep in the folder is refused, but --jobs, --metric, --json, --svg and --html may "
+    "change.\n"
     "Draws depend on --sweep-seed alone. Each draw is tried with each setting of --grid, and each "
     "setting with each seed; for more of any of them begin another sweep.\n"
     "--halving goes by the means over seeds of the settings' best values of --metric. While a "
@@ -103,8 +108,29 @@ void CheckTrials(const Flags& flags, const std::string& config, const Rung& rung
   if (!refused.empty()) throw Error(refused);
 }
 
+// The process that trains the trial, such as one that a killed sweep left; "" for none.
+std::string TrainedBy(const Flags& flags, const Trial& trial) {
+  for (const auto of : {OutputLock::Of::kFile, OutputLock::Of::kFolder}) {
+    const std::string checkpoint = CheckpointName("last", of == OutputLock::Of::kFolder);
+    const std::string holder = LockHolder(PathIn(RunOf(flags, trial), checkpoint), of);
+    if (!holder.empty()) return holder;
+  }
+  return "";
+}
+
+// Throws for a trial that still runs: this sweep would wait for it, or count it as failed.
+void CheckNoneRuns(const Flags& flags, const std::vector<const Trial*>& trials) {
+  for (const Trial* trial : trials)
+    if (const std::string holder = TrainedBy(flags, *trial); !holder.empty())
+      throw Error(
+          Format("{}: {} still trains trial {}, as a sweep that was killed left it: wait until it "
+                 "ends, or end it; the same command goes on then",
+                 flags.folder, holder, trial->name));
+}
+
 struct Failure {
   std::string trial, why;
+  bool elsewhere = false;  // another process trains it
 };
 
 // Trials at a time share the cores, unless the user says how many threads each has.
@@ -128,7 +154,7 @@ std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train, co
   size_t ended = 0;
   MeasureProgress progress;
   const auto show = [&] {
-    progress.Show(Format("{} of {} trials", ended, trials.size()),
+    progress.Show(Format("{} of {}", ended, Counted(std::ssize(trials), "trial")),
                   static_cast<double>(ended) / static_cast<double>(trials.size()));
   };
   show();
@@ -136,9 +162,12 @@ std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train, co
   RunProcesses(starts, flags.jobs, [&](size_t t, const std::string& why) {
     ++ended;
     const std::string& name = trials[t]->name;
-    const char* const how = why.empty() ? "finished" : "failed";
+    const bool elsewhere = !why.empty() && !TrainedBy(flags, *trials[t]).empty();
+    const char* const how = why.empty() ? "finished"
+                            : elsewhere ? "is trained by another process"
+                                        : "failed";
     Note(Format("{} {}", name, how), {{"trial", name}, {"ended", how}});
-    if (!why.empty()) failures.push_back({trials[t]->name, why});
+    if (!why.empty()) failures.push_back({name, why, elsewhere});
     show();
   });
   return failures;
@@ -161,12 +190,20 @@ int SayInterrupted(const Flags& flags) {
 
 void ThrowIfAny(const Flags& flags, const std::vector<Failure>& failures, size_t trials) {
   if (failures.empty()) return;
-  for (const auto& [trial, why] : failures)
+  int64_t failed = 0;
+  for (const auto& [trial, why, elsewhere] : failures) {
+    if (elsewhere) continue;
+    ++failed;
     std::printf("failed: %s: %s\n", trial.c_str(), why.c_str());
+  }
+  if (failed == 0)
+    throw Error(
+        Format("{}: another process trains trial {}: when it has ended, the same command goes on",
+               flags.folder, failures.front().trial));
   throw Error(
-      Format("{}: {} of {} trials failed; their logs are beside their folders, and the "
-             "same command tries them again",
-             flags.folder, failures.size(), trials));
+      Format("{}: {} of {} failed; their logs are beside their folders, and the same command tries "
+             "them again",
+             flags.folder, failed, Counted(static_cast<int64_t>(trials), "trial")));
 }
 
 Outputs Claim(const Flags& flags, const TrainFlags& train) {
@@ -189,8 +226,10 @@ std::vector<Failure> TrainRungs(const Flags& flags, const TrainFlags& train, Swe
     std::optional<Rung> next = NextRung(flags.folder, plan, rung, flags.comparison.metric);
     if (!next) return {};
     rung = std::move(*next);
-    Note(Format("the best {} trials go on to epoch {}", rung.trials.size(), *rung.epochs),
-         {{"trials", std::ssize(rung.trials)}, {"epochs", *rung.epochs}});
+    const int64_t best = std::ssize(rung.trials);
+    Note(Format("the best {} {} on to epoch {}", Counted(best, "trial"), best == 1 ? "goes" : "go",
+                *rung.epochs),
+         {{"trials", best}, {"epochs", *rung.epochs}});
   }
 }
 
@@ -208,8 +247,10 @@ int Sweep(const Flags& flags) {
   const Rung rung = RungToTrain(flags.folder, plan);
   const std::vector<const Trial*> trials = Unfinished(flags, plan, rung);
   const int64_t all = std::ssize(rung.trials), finished = all - std::ssize(trials);
-  Note(Format("{} trials, of which {} are finished", all, finished),
+  Note(Format("{}, of which {} {} finished", Counted(all, "trial"), finished,
+              finished == 1 ? "is" : "are"),
        {{"trials", all}, {"finished", finished}});
+  CheckNoneRuns(flags, trials);
   CheckTrials(flags, train.config, rung, trials);
   if (Interrupted()) return SayInterrupted(flags);
   WriteSweepDocument(flags.folder, plan);

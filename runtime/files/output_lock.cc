@@ -35,11 +35,20 @@ std::string ReadHolder(int file) {
   return std::string(text, static_cast<size_t>(count > 0 ? count : 0));
 }
 
+std::string Named(const std::string& holder) {
+  return holder.empty() ? "another process" : "process " + holder;
+}
+
 [[noreturn]] void ThrowHeld(const std::string& path, const std::string& holder) {
   if (holder == WhoThisIs())
     throw Error(Format("{}: this command is told to write it twice", path));
   throw Error(Format("{}: {} is writing it; wait until it ends, or name another path", path,
-                     holder.empty() ? "another process" : "process " + holder));
+                     Named(holder)));
+}
+
+std::string LockPath(const std::string& path, OutputLock::Of of) {
+  if (of == OutputLock::Of::kFolder) return PathIn(path, kFolderLock);
+  return PathIn(FolderOf(path), "." + fs::path(path).filename().string() + ".lock");
 }
 
 // Whether the path still names the open file: its last holder may have removed it.
@@ -64,8 +73,7 @@ std::string MakeFolder(const std::string& path) {
 OutputLock::OutputLock(const std::string& path, Of of) {
   const std::string name = fs::path(path).filename().string();
   if (of == Of::kFolder) made_folder_ = MakeFolder(path);
-  lock_path_ =
-      of == Of::kFolder ? PathIn(path, kFolderLock) : PathIn(FolderOf(path), "." + name + ".lock");
+  lock_path_ = LockPath(path, of);
   Take(path);
   internal::AddUnfinished(lock_path_);
   if (!made_folder_.empty()) internal::AddUnfinished(made_folder_);
@@ -113,6 +121,15 @@ bool OutputLock::TryTake(const std::string& path) {
 void OutputLock::SayWhose() const {
   const std::string text = WhoThisIs();
   if (ftruncate(file_, 0) == 0 && pwrite(file_, text.data(), text.size(), 0) < 0) return;
+}
+
+std::string LockHolder(const std::string& path, OutputLock::Of of) {
+  const int file = open(LockPath(path, of).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  const bool held = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const std::string holder = held ? Named(ReadHolder(file)) : "";
+  close(file);
+  return holder;
 }
 
 bool IsLockName(const std::string& name) {

@@ -31,6 +31,8 @@ class OutputLock {
   int file_ = -1;
 };
 
+// "process 4711 on host", or "another process", where one has the lock; "" where nobody has it.
+std::string LockHolder(const std::string& path, OutputLock::Of of);
 // Whether a file of this name is a lock's.
 bool IsLockName(const std::string& name);
 

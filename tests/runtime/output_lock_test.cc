@@ -43,11 +43,14 @@ TEST(OutputLock, ASecondProcessIsRefusedUntilTheFirstDies) {
     const pid_t holder = Holder(path, of);
     const std::string error = ErrorOf([&, &path = path, &of = of] { OutputLock(path, of); });
     EXPECT_TRUE(error.starts_with(path + ": process " + std::to_string(holder) + " on ")) << error;
+    EXPECT_TRUE(error.starts_with(path + ": " + LockHolder(path, of) + " is writing it")) << error;
     kill(holder, SIGKILL);
     waitpid(holder, nullptr, 0);
+    EXPECT_EQ(LockHolder(path, of), "");
     EXPECT_FALSE(fs::is_empty(folder)) << "its lock file lies there";
     { const OutputLock lock(path, of); }
     EXPECT_TRUE(fs::is_empty(folder));
+    EXPECT_EQ(LockHolder(path, of), "");
   }
 }
 

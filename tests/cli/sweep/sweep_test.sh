@@ -93,16 +93,58 @@ has err "failing: 2 of 2 trials failed"
 cp clicks.tsv bad.tsv
 python3 - "$tessera" "${failing[@]}" <<'PYTHON' || fail "one of two fails: $(cat out err)"
 import fcntl, subprocess, sys
-lock = open("failing/1-batch_size=64/.last.safetensors.lock", "w")  # as another train has it
+lock = open("failing/1-batch_size=64/.metrics.jsonl.lock", "w")  # as another command has it
 fcntl.flock(lock, fcntl.LOCK_EX)
 sys.exit(subprocess.run(sys.argv[1:], stdout=open("out", "w"), stderr=open("err", "w")).returncode
          != 1)
 PYTHON
 has out "2-batch_size=65 finished"
-has out "failed: 1-batch_size=64: failing/1-batch_size=64/last.safetensors: "
+has out "failed: 1-batch_size=64: failing/1-batch_size=64/metrics.jsonl: "
 has err "failing: 1 of 2 trials failed"
 run 0 "${failing[@]}"
-has out "2 trials, of which 1 are finished"
+has out "2 trials, of which 1 is finished"
+
+# ---- the sweep alone is killed: its trial still runs, and is not counted as failed
+orphaned=(sweep orphaned --seeds 1,2 -- --config long.json --threads 1)
+python3 - "$tessera" "${orphaned[@]}" <<'PYTHON' || fail "kill -9 of the sweep alone"
+import glob, subprocess, sys, time
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+while not glob.glob("orphaned/1-seed=1/curve.jsonl"): time.sleep(0.05)
+process.kill()
+sys.exit(process.wait() != -9)
+PYTHON
+trial=$(sed 's/ on .*//' orphaned/1-seed=1/.last.safetensors.lock)
+kill -0 "$trial" || fail "the trial does not run"
+fails_saying "orphaned: process $trial on " "${orphaned[@]}"
+has err "still trains trial 1-seed=1"
+lacks out failed
+kill -TERM "$trial"
+for _ in $(seq 600); do [ -e orphaned/1-seed=1/.last.safetensors.lock ] || break; sleep 0.1; done
+"$tessera" "${orphaned[@]}" >out 2>err &
+sweep=$!
+for _ in $(seq 600); do grep -q "resumed" orphaned/1-seed=1.log && break; sleep 0.1; done
+kill -TERM $sweep
+wait $sweep
+has orphaned/1-seed=1.log "resumed orphaned/1-seed=1/last.safetensors"
+has out "2 trials, of which 0 are finished"
+
+# ---- another process begins to train one of the trials meanwhile
+python3 - "$tessera" sweep late --grid train.epochs=40,1 -- --config short.json --threads 1 \
+  <<'PYTHON' || fail "another process trains a trial: $(cat out err)"
+import fcntl, os, subprocess, sys, time
+process = subprocess.Popen(sys.argv[1:], stdout=open("out", "w"), stderr=open("err", "w"))
+while not os.path.exists("late/1-epochs=40/curve.jsonl"): time.sleep(0.001)
+os.mkdir("late/2-epochs=1")
+lock = open("late/2-epochs=1/.last.safetensors.lock", "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+sys.exit(process.wait() != 1)
+PYTHON
+has out "2-epochs=1 is trained by another process"
+lacks out "failed"
+has err "late: another process trains trial 2-epochs=1: when it has ended, the same command goes on"
+[ "$(wc -l <err)" -eq 1 ] || fail "$(cat err)"
+run 0 sweep late --grid train.epochs=40,1 -- --config short.json --threads 1
+has out "2 trials, of which 1 is finished"
 
 # ---- draws: those of the seed, in the range, crossed with the grid
 drawn=(--random 3 --range $rate=0.001:1:log --range optimizer.dense.lr=0.01:0.02)
