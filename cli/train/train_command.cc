@@ -24,6 +24,7 @@
 #include "cli/train/train_command_flags.h"
 #include "cli/train/train_command_ranks.h"
 #include "cli/train/train_output.h"
+#include "cli/train/verify_flags.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/isa.h"
@@ -40,7 +41,6 @@
 #include "train/resume_changes.h"
 #include "train/run/training_run.h"
 #include "train/training_memory.h"
-#include "train/verify/run_verifier.h"
 
 namespace tessera::cli {
 namespace {
@@ -276,19 +276,6 @@ void SayIfProductsAreSlow(const Context& ctx) {
         "train.dense_products=library, which gives other last bits");
 }
 
-std::unique_ptr<RunVerifier> MakeVerifier(const TrainFlags& flags, Trainer& trainer) {
-  constexpr int64_t kEvery = 64;
-  if (flags.verify.empty()) return nullptr;
-  return std::make_unique<RunVerifier>(trainer, flags.verify, flags.verify_every.value_or(kEvery));
-}
-
-void EndVerified(const TrainFlags& flags, RunVerifier& verifier) {
-  verifier.End();
-  const auto [compared, added] = verifier.counts();
-  Note(Format("verify {}: {} digests were equal, {} were added", flags.verify, compared, added),
-       {{"equal", compared}, {"added", added}});
-}
-
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
                 const MemoryThere& there, Resumed& resumed, Communicator* host,
                 const RunLogs& logs) {
@@ -321,12 +308,12 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (is_leader) SayRemoved(flags, resumed.progress);
   if (is_leader && resumed.progress) SayMissingBest(flags, *resumed.progress);
   if (logs.run != nullptr && is_leader) logs.run->Begin(config, data, StartOf(ctx, trainer, flags));
-  const std::unique_ptr<RunVerifier> verifier = MakeVerifier(flags, trainer);
+  const std::unique_ptr<RunVerifier> verifier = BeginVerify(flags, trainer);
   LossCurve curve;
   const TrainingRunOptions options = MakeRunOptions(flags, resumed);
   const TrainingRunReport report = is_leader ? RunWithOutput(options, trainer, data, curve, logs)
                                              : RunTraining(trainer, data, options);
-  if (verifier != nullptr) EndVerified(flags, *verifier);
+  EndVerify(flags, verifier.get());
   const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
   if (is_leader && report.stopped) SayInterrupted(flags, signal);
   if (is_leader && !report.stopped) SayResults(flags, config, data, report, curve);
@@ -363,7 +350,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
   CheckKeptBeside(flags, resumed.progress);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
-  if (!flags.verify.empty()) CheckCanDigest(config, ParseDevice(flags.device), with_ranks);
+  CheckVerify(flags, config, with_ranks);
   const bool on_gpu = ParseDevice(flags.device) != Device::Cpu();
   if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();
   const DataSets data(config, selection);

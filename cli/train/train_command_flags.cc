@@ -11,6 +11,7 @@
 #include "cli/memory_limit_flag.h"
 #include "cli/show/numbers.h"
 #include "cli/train/keep_last.h"
+#include "cli/train/verify_flags.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
@@ -119,19 +120,6 @@ void AddCheckpointFlags(Command app, TrainFlags& f) {
           "With --incremental: keep the last N earlier whole checkpoints with their deltas (default"
           " 0)")
       .Within(from_zero)
-      .Value("N");
-}
-
-void AddVerifyFlags(Command app, TrainFlags& f) {
-  app.Add("--verify", f.verify,
-          "Compare the training with another run of it whose digests are in this file, and add "
-          "those of steps that it does not have; a difference ends the training and names step and "
-          "place")
-      .Value("FILE");
-  app.Add("--verify-every", f.verify_every,
-          "With --verify: write digests of what every Nth step begins with (default 64; 1 finds "
-          "the row that began to differ)")
-      .Within(NumbersFrom(int64_t{1}, SizeLimits::kSteps))
       .Value("N");
 }
 

@@ -5,19 +5,19 @@ train=(train --config small.json)  # 79 steps an epoch
 
 # ---- the first run writes the record, others are compared: threads, levels, pipelines
 run 0 "${train[@]}" --threads 1 --verify record.jsonl --verify-every 10
-has out "verify record.jsonl: 0 digests were equal, 9 were added"
+has out "verify record.jsonl: equal digests: 0, added: 9"
 cp record.jsonl first.jsonl
 run 0 "${train[@]}" --threads 3 --verify record.jsonl
-has out "verify record.jsonl: 9 digests were equal, 1 were added"  # step 65, of every 64th
+has out "verify record.jsonl: equal digests: 9, added: 1"  # step 65, of every 64th
 TESSERA_ISA=baseline run 0 "${train[@]}" --threads 2 --pipeline base --verify record.jsonl
-has out "10 digests were equal, 0 were added"
+has out "equal digests: 10, added: 0"
 
 # ---- a run that stops and goes on
 run 0 "${train[@]}" --verify parts.jsonl --verify-every 10 --checkpoint m.safetensors
 run 0 train --resume m.safetensors --epochs 2 --verify parts.jsonl --verify-every 10
-has out "1 digests were equal, 9 were added"
+has out "equal digests: 1, added: 9"
 run 0 "${train[@]}" --epochs 2 --verify parts.jsonl
-has out "17 digests were equal, 2 were added"  # steps 65 and 129
+has out "equal digests: 17, added: 2"  # steps 65 and 129
 
 # ---- another run: the step and the place
 fails_saying "record.jsonl: the record is of another configuration: train.seed was" \

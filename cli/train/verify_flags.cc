@@ -1,0 +1,40 @@
+#include "cli/train/verify_flags.h"
+
+#include "cli/show/log.h"
+#include "runtime/base/check.h"
+#include "runtime/base/size_limits.h"
+
+namespace tessera::cli {
+
+void AddVerifyFlags(Command app, TrainFlags& flags) {
+  app.Add("--verify", flags.verify,
+          "Compare the training with another run of it whose digests are in this file, and add "
+          "those of steps that it does not have; a difference ends the training and names step and "
+          "place")
+      .Value("FILE");
+  app.Add("--verify-every", flags.verify_every,
+          "With --verify: write digests of what every Nth step begins with (default 64; 1 finds "
+          "the row that began to differ)")
+      .Within(NumbersFrom(int64_t{1}, SizeLimits::kSteps))
+      .Value("N");
+}
+
+void CheckVerify(const TrainFlags& flags, const TrainConfig& config, bool with_ranks) {
+  if (!flags.verify.empty()) CheckCanDigest(config, ParseDevice(flags.device), with_ranks);
+}
+
+std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, Trainer& trainer) {
+  constexpr int64_t kEvery = 64;
+  if (flags.verify.empty()) return nullptr;
+  return std::make_unique<RunVerifier>(trainer, flags.verify, flags.verify_every.value_or(kEvery));
+}
+
+void EndVerify(const TrainFlags& flags, RunVerifier* verifier) {
+  if (verifier == nullptr) return;
+  verifier->End();
+  const auto [compared, added] = verifier->counts();
+  Note(Format("verify {}: equal digests: {}, added: {}", flags.verify, compared, added),
+       {{"equal", compared}, {"added", added}});
+}
+
+}  // namespace tessera::cli
