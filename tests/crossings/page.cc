@@ -24,7 +24,8 @@ design](design/overview.md#same-bits-everywhere) promises bits. All pairs of val
 random points (`tools/test --all`: 20,000 of tables, 2,000 of trainings).
 
 Near, not equal, are: pooled rows of tables that are split over rows (sums of parts come in another
-order), gradients of per-sample weights over ranks, and trainings on ranks beside one process.
+order), gradients of per-sample weights over ranks, trainings on ranks beside one process, and
+scores of a served model, whose products are Tessera's own, beside a training with the library's.
 Distinct ids (`dedup_ids`) of tables with raw ids: the modules see each id of a rank's batch once,
 in rising order. A collection refuses a table that grows behind a cache; a training configuration
 with growing raw ids and such a location makes a table there that has all its rows from the start,
@@ -62,7 +63,14 @@ const std::map<std::string, std::string>& Meanings() {
        "after the epoch alone; also inside it, every two steps; the best model saved, too"},
       {"checkpoint", "saved and loaded halfway, under the same plan or another one"},
       {"after", "what is made of the trained tables"},
-      {"model", "the ranking model"},
+      {"model",
+       "the model; two towers learn by in-batch softmax, corrected or not by how often an item "
+       "comes "
+       "(`sampling_correction`)"},
+      {"products", "what multiplies matrices (`train.dense_products`)"},
+      {"split", "which rows of files are for evaluation (`data.split`); by time: of a row folder"},
+      {"kept",
+       "how many checkpoints stay (`--keep-last`), where a run is resumed from an earlier one"},
       {"processor",
        "learned weights of ids by their positions in a bag; a sequence pooled by attention"},
       {"dense", "the optimizer of dense parameters"},

@@ -4,6 +4,10 @@
 
 namespace tessera::testing {
 
+namespace {
+constexpr char kTowers[] = "two_tower|two_tower_corrected";
+}  // namespace
+
 const std::vector<Refusal>& TrainingRefusals() {
   static const std::vector<Refusal> refusals = {
       {"rule", "emainplace_rowwise_adagrad", "sharding", kColumnBlocks,
@@ -43,11 +47,22 @@ const std::vector<Refusal>& TrainingRefusals() {
       {"accumulation", "2", "pipeline", "sparse_dist|prefetch|semi_sync",
        "train.accumulate_steps: 2 beside the pipeline",
        "These pipelines bring ids and rows of a whole step's batch, before it is cut."},
+      {"model", kTowers, "processor", "attention", "two_tower beside attention",
+       "Each tower's rows are made without the other's; a sequence in one would see its target in "
+       "the other."},
+      {"model", kTowers, "accumulation", "2",
+       "train.accumulate_steps: 2 beside the loss in_batch_softmax",
+       "An example's candidate is compared with those of its whole batch, which a micro-batch has "
+       "not."},
+      {"kept", "2", "checkpoint", "incremental", "keep_last beside incremental",
+       "Incremental checkpoints have chains of their own, of which --keep-chains keeps earlier "
+       "ones."},
       {"evaluation", "best", "pipeline", "semi_sync",
        "--best with evaluations inside epochs beside --pipeline semi_sync",
        "A save inside an epoch takes back the batch that was looked up ahead; what is trained "
        "would depend on which evaluation is the best."},
-      {"dense", "rowwise_adagrad", "model", "dlrm|dlrm_dcn|dlrm_projection|deepfm", "is no matrix",
+      {"dense", "rowwise_adagrad", "model",
+       "dlrm|dlrm_dcn|dlrm_projection|deepfm|two_tower|two_tower_corrected", "is no matrix",
        "The optimizer keeps a number a row of a matrix (as TorchRec's does); every model has "
        "biases, "
        "which have no rows. It is for a program's own matrices."}};

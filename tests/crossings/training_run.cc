@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <regex>
+#include <optional>
 
 #include "comm/local_communicator.h"
 #include "runtime/files/safetensors.h"
@@ -13,100 +13,16 @@
 #include "serve/tessera_c.h"
 #include "sharding/plan/plan_makers.h"
 #include "tests/crossings/rules.h"
+#include "tests/crossings/training_config.h"
+#include "tests/crossings/training_rows.h"
+#include "train/checkpoint/kept_checkpoints.h"
 #include "train/checkpoint/whole_tables.h"
-#include "train/config/train_config.h"
 #include "train/run/training_run.h"
 
 namespace tessera::testing {
 namespace {
 
-constexpr int64_t kParts = 4, kSteps = 6, kBreakAfter = 3;
-
-// Tables of fewer rows than there are ids, so that raw ids are turned away and evicted.
-constexpr char kConfig[] = R"({
-  "tables": [
-    {"name": "a", "rows": 24, "dim": 8, "features": ["cat_0"]},
-    {"name": "b", "rows": 32, "dim": 8, "features": ["cat_1", "cat_2"]},
-    {"name": "c", "rows": 16, "dim": 8, "features": ["cat_9"]}],
-  "model": {"type": "dlrm", "dense_arch": [8, 8], "over_arch": [8, 1]},
-  "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "sgd", "lr": 0.05}},
-  "data": {"format": "planted", "rows": 192, "eval_rows": 64, "vocabulary": 60, "strength": 3},
-  "train": {"batch_size": 32, "epochs": 1, "seed": 3}})";
-
-DType TypeOf(const std::string& name) {
-  if (name.starts_with("f16")) return DType::kF16;
-  return name.starts_with("bf16") ? DType::kBF16 : DType::kF32;
-}
-
-ManagedCollisionConfig ModuleOf(const std::string& ids) {
-  if (ids == "growing") return GrowingIndexOptions{.score = MchEviction::kLfu, .admit_after = 2};
-  if (ids == "mch")
-    return MchConfig{.eviction = MchEviction::kLru, .eviction_interval = 2, .mch_size = 1};
-  return HashZchOptions{.max_probe = 4,
-                        .eviction = HashZchEviction::kSingleTtl,
-                        .single_ttl = 2,
-                        .clock = HashZchClock::kForwards};
-}
-
-void SetModel(const Point& point, RankingNetConfig& model) {
-  if (point.Is("model", "dlrm_dcn")) {
-    model.type = RankingModelType::kDlrmDcn;
-    model.dcn_layers = 2;
-    model.dcn_low_rank = 4;
-  } else if (point.Is("model", "dlrm_projection")) {
-    model.type = RankingModelType::kDlrmProjection;
-    model.branch1 = model.branch2 = {16};
-  } else if (point.Is("model", "deepfm")) {
-    model.type = RankingModelType::kDeepFm;
-    model.dense_arch = model.over_arch = {};
-    model.hidden = 16;
-    model.deep_fm_dim = 4;
-  }
-}
-
-TrainConfig ConfigOf(const Point& point) {
-  std::string text = kConfig;
-  if (point.Is("keys", "shared"))
-    text = std::regex_replace(text, std::regex(R"(16, "dim": 8, "features": \["cat_9"\])"),
-                              R"(32, "dim": 8, "features": ["cat_9", "cat_1"])");
-  TrainConfig config = ParseTrainConfig(text, "crossings.json");
-  for (EmbeddingBagConfig& t : config.tables) {
-    t.optimizer = RuleNamed(point["rule"]);
-    t.pooling = point.Is("pooling", "MEAN") ? PoolingType::kMean : PoolingType::kSum;
-    t.data_type = TypeOf(point["rows"]);
-    t.stochastic_rounding = point["rows"].ends_with("by_chance");
-    t.state_type = TypeOf(point["state"]);
-    t.location = ParseEmbeddingLocation(point["location"]);
-    t.cache = {.ways = 2, .load_factor = 0.3};
-  }
-  if (!point.Is("ids", "rows"))
-    for (const char* table : {"a", "b"})
-      config.managed_collision[table] = {ModuleOf(point["ids"]),
-                                         point.Is("sharding", "none") ? 0 : kParts};
-  if (point.Is("accumulation", "2")) {  // enough examples for each rank's two micro-batches
-    config.batch_size = 128 * (point.Is("sharding", "none") ? 1 : std::stoi(point["ranks"]));
-    config.accumulate_steps = 2;
-    config.data.rows = kSteps * ExamplesOfStep(config);
-    CheckAccumulation(config);
-  }
-  config.dense_optimizer = DenseOptimizerConfig(point["dense"]);
-  config.dense_optimizer.lr = 0.05;
-  if (point.Is("clipping", "norm"))
-    config.gradient_clipping = {.mode = GradientClipping::kNorm, .max_gradient = 0.1};
-  if (point.Is("clipping", "value"))
-    config.gradient_clipping = {.mode = GradientClipping::kValue, .max_gradient = 0.01};
-  if (point.Is("schedule", "warmup"))
-    config.warmup = {{.policy = WarmupPolicy::kLinear, .max_iters = 4, .value = 0.1},
-                     {.policy = WarmupPolicy::kConstant, .max_iters = 100, .value = 0.5}};
-  if (!point.Is("evaluation", "ends")) config.evaluation = {.every_steps = 2};
-  SetModel(point, config.model);
-  if (point.Is("processor", "position"))
-    config.model.position_weights = {{"cat_1", 3}, {"cat_9", 1}};
-  if (point.Is("processor", "attention"))
-    config.model.attention = {
-        {.sequence = "cat_2", .target = "cat_0", .max_length = 3, .layers = {4}}};
-  return config;
-}
+constexpr int64_t kBreakAfter = 3;
 
 ShardingPlan PlanOf(const Point& point, const TrainConfig& config, const std::string& type) {
   const int world = std::stoi(point["ranks"]);
@@ -176,12 +92,13 @@ Tensor ScoresByC(const std::string& model, const Batch& batch) {
 // One training, by one process or by all ranks together.
 class Training {
  public:
-  Training(const Point& point, std::string folder, bool alone, bool one_batch)
+  Training(const Point& point, std::string folder, bool alone, bool plainly)
       : point_(point),
         folder_(std::move(folder)),
         sharded_(!alone && !point.Is("sharding", "none")),
-        config_(ConfigOf(point)) {
-    if (!one_batch) return;
+        plainly_(plainly),
+        config_(TrainingConfigOf(point)) {
+    if (!plainly) return;
     config_.batch_size = ExamplesOfStep(config_);
     config_.accumulate_steps = 1;
   }
@@ -189,6 +106,7 @@ class Training {
   TrainingOutcome Run() {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
+    WriteRows();
     if (sharded_)
       RunLocalRanks(std::stoi(point_["ranks"]), [&](Communicator& comm) { RunRank(&comm); });
     else
@@ -199,27 +117,52 @@ class Training {
   }
 
  private:
+  void WriteRows() {
+    if (point_.Is("split", "none")) return;
+    const SplitBy by = point_.Is("split", "random") ? SplitBy::kRandom
+                       : point_.Is("split", "key")  ? SplitBy::kKey
+                                                    : SplitBy::kTime;
+    selection_ =
+        plainly_ ? WriteRowsApart(by, folder_, config_) : WriteSplitRows(by, folder_, config_);
+  }
+
+  DataSets OpenData() const { return DataSets(config_, selection_); }
+  // The model may leave the dense features of the rows, which a served one does not take then.
+  Batch FirstEvalBatch() const {
+    Batch batch = *OpenData().OpenEval()->Next();
+    Context host({.threads = 1});
+    if (config_.model.dense_in == 0) batch.dense = Tensor::Zeros(host, {batch.size(), 0});
+    return batch;
+  }
+
+  std::unique_ptr<Context> MakeContext(uint64_t seed) const {
+    return std::make_unique<Context>(
+        ContextOptions{.threads = 1, .seed = seed, .dense_products = config_.dense_products});
+  }
+
   void RunRank(Communicator* comm) {
-    auto ctx = std::make_unique<Context>(ContextOptions{.threads = 1, .seed = config_.seed});
+    auto ctx = MakeContext(config_.seed);
     auto trainer = MakeTrainer(*ctx, comm, point_["sharding"]);
-    std::vector<double> losses;
+    std::map<int64_t, double> losses;
     RunPart(*trainer, kBreakAfter, losses);
     trainer->Save(folder_ + "/half");
     if (!point_.Is("checkpoint", "none")) {
       const std::string type = point_["sharding"];
       trainer.reset();
-      ctx = std::make_unique<Context>(ContextOptions{.threads = 1, .seed = 99});
+      ctx = MakeContext(99);
       trainer =
           MakeTrainer(*ctx, comm, point_.Is("checkpoint", "resharded") ? OtherType(type) : type);
       Resume(*trainer);
     }
-    const TrainingRunReport report = RunPart(*trainer, kSteps, losses);
-    const Tensor scores = trainer->Predict(*DataSets(config_, {}).OpenEval()->Next()).ToHost();
+    const TrainingRunReport report = RunPart(*trainer, std::nullopt, losses);
+    const Tensor scores = trainer->Predict(FirstEvalBatch()).ToHost();
     trainer->Save(folder_ + "/end");
     if (comm != nullptr && comm->rank() != 0) return;
-    outcome_.tensors["losses"] = Numbers(losses);
-    outcome_.tensors["evaluation"] =
-        Numbers({report.evaluation.value().auc, report.evaluation->log_loss});
+    std::vector<double> by_step;
+    for (const auto& [step, loss] : losses) by_step.push_back(loss);
+    outcome_.tensors["losses"] = Numbers(by_step);
+    outcome_.tensors["evaluation"] = Numbers(
+        {report.evaluation.value().auc, report.evaluation->log_loss, report.evaluation->loss});
     outcome_.tensors["predictions"] = scores;
   }
 
@@ -232,24 +175,45 @@ class Training {
   }
 
   bool incremental() const { return point_.Is("checkpoint", "incremental"); }
+  bool keeps() const { return !point_.Is("kept", "none"); }
   std::string ChainFolder() const { return folder_ + "/chain"; }
-  std::string SavedHalf() const { return incremental() ? ChainFolder() : folder_ + "/half"; }
+  std::string Newest() const { return folder_ + "/newest.safetensors"; }
+  // A save takes back the batch that semi_sync has looked up ahead: a run that is to have the bits
+  // of another one saves where that does.
+  int64_t SavedEvery() const { return point_.Is("pipeline", "semi_sync") ? 0 : 1; }
 
-  TrainingRunReport RunPart(Trainer& trainer, int64_t end, std::vector<double>& losses) const {
+  // What the training goes on from: where it keeps checkpoints, as after a kill, from the last but
+  // one. The step between would have other sums under another plan.
+  std::string SavedHalf() const {
+    if (incremental()) return ChainFolder();
+    if (!keeps()) return folder_ + "/half";
+    const bool repeats = SavedEvery() > 0 && !point_.Is("checkpoint", "resharded");
+    return repeats ? KeptPath(Newest(), kBreakAfter - 1) : Newest();
+  }
+
+  void SetCheckpoints(bool goes_on, TrainingRunOptions& options) const {
+    options.checkpoint_every = incremental() || keeps() ? SavedEvery() : 0;
+    if (keeps()) {
+      options.checkpoint = Newest();
+      options.keep_last = 2;
+      options.goes_on_there = goes_on;
+    }
+    if (!incremental()) return;
+    options.checkpoint = ChainFolder();
+    options.incremental = {.max_deltas = 16, .max_delta_share = 100};
+    if (goes_on && sharded_) options.resumed_of_ranks = ChainFolder();
+    if (goes_on && !sharded_) options.resumed = ReadCheckpoint(ChainFolder()).chain;
+  }
+
+  // Trains to step `end`, or, without one, to the end of the epoch, which brings the evaluation.
+  TrainingRunReport RunPart(Trainer& trainer, std::optional<int64_t> end,
+                            std::map<int64_t, double>& losses) const {
     TrainingRunOptions options{.pipeline = ParsePipelineKind(point_["pipeline"])};
     if (point_.Is("evaluation", "best")) options.best = folder_ + "/best";
-    if (incremental()) {
-      options.checkpoint = ChainFolder();
-      // A save takes back the batch that semi_sync has looked up ahead: this run saves there, too.
-      options.checkpoint_every = point_.Is("pipeline", "semi_sync") ? 0 : 1;
-      options.incremental = {.max_deltas = 16, .max_delta_share = 100};
-      if (end > kBreakAfter && sharded_) options.resumed_of_ranks = ChainFolder();
-      if (end > kBreakAfter && !sharded_) options.resumed = ReadCheckpoint(ChainFolder()).chain;
-    }
-    // The epoch's end brings the evaluation.
-    if (end < kSteps) options.stop = [&trainer, end] { return trainer.progress().step >= end; };
-    options.on_step = [&](const StepReport& step) { losses.push_back(step.loss); };
-    return RunTraining(trainer, DataSets(config_, {}), options);
+    SetCheckpoints(/*goes_on=*/!end, options);
+    if (end) options.stop = [&trainer, end] { return trainer.progress().step >= *end; };
+    options.on_step = [&](const StepReport& step) { losses[step.step] = step.loss; };
+    return RunTraining(trainer, OpenData(), options);
   }
 
   void Resume(Trainer& trainer) const {
@@ -259,6 +223,15 @@ class Training {
     } else {
       trainer.Load(ReadCheckpoint(SavedHalf()));
     }
+  }
+
+  // The newest checkpoint is that of the end, the one before lies beside it.
+  void CheckKept(int64_t steps) const {
+    const std::vector<KeptCheckpoint> kept = KeptBeside(Newest());
+    TESSERA_CHECK_EQ(kept.size(), 1u, "checkpoints beside the newest");
+    const int64_t before = SavedEvery() == 0 ? kBreakAfter : steps - 1;
+    TESSERA_CHECK_EQ(ReadCheckpoint(kept[0].path).progress->step, before, "the kept one's step");
+    TESSERA_CHECK_EQ(ReadCheckpoint(Newest()).progress->step, steps, "the newest one's step");
   }
 
   // Reads the checkpoint whole, also one of ranks.
@@ -272,6 +245,7 @@ class Training {
       outcome_.tensors[entry.name] = end.Read(ctx, entry).ToHost();
     outcome_.tensors["step and iter"] =
         Numbers({static_cast<double>(end.progress->step), static_cast<double>(end.progress->iter)});
+    if (keeps()) CheckKept(end.progress->step);
     if (point_.Is("after", "nothing")) return;
     const std::string model = folder_ + "/model";
     const serve::WriteModelOptions options{
@@ -283,7 +257,7 @@ class Training {
     } else {
       serve::WriteModel(ctx, end, {}, model, options);
     }
-    const Batch batch = *DataSets(config_, {}).OpenEval()->Next();
+    const Batch batch = FirstEvalBatch();
     if (point_.Is("after", "c_api")) {
       outcome_.tensors["scores"] = ScoresByC(model, batch);
     } else {
@@ -295,8 +269,9 @@ class Training {
 
   const Point& point_;
   std::string folder_;
-  bool sharded_;
+  bool sharded_, plainly_;
   TrainConfig config_;
+  DataSelection selection_;
   TrainingOutcome outcome_;
 };
 
@@ -323,24 +298,28 @@ const std::vector<Axis>& TrainingAxes() {
       {"ranks", {"1", "2", "4"}},
       {"codec", {"fp32", "bf16", "int8"}},
       {"pipeline", {"none", "base", "sparse_dist", "prefetch", "semi_sync"}},
-      {"model", {"dlrm", "dlrm_dcn", "dlrm_projection", "deepfm"}},
+      {"model",
+       {"dlrm", "dlrm_dcn", "dlrm_projection", "deepfm", "two_tower", "two_tower_corrected"}},
       {"processor", {"none", "position", "attention"}},
       {"dense", DenseOptimizerConfig::AllNames()},
       {"clipping", {"none", "norm", "value"}},
       {"schedule", {"none", "warmup"}},
+      {"products", {"default", "portable", "library"}},
       {"accumulation", {"none", "2"}},
+      {"split", {"none", "random", "key", "time"}},
       {"evaluation", {"ends", "steps", "best"}},
       {"checkpoint", {"none", "same", "resharded", "incremental"}},
+      {"kept", {"none", "2"}},
       {"after", {"nothing", "f32", "int8", "delta", "c_api"}}};
   return axes;
 }
 
 TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder) {
-  return Training(point, folder, /*alone=*/false, /*one_batch=*/false).Run();
+  return Training(point, folder, /*alone=*/false, /*plainly=*/false).Run();
 }
 
 TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder) {
-  return Training(point, folder, /*alone=*/true, /*one_batch=*/true).Run();
+  return Training(point, folder, /*alone=*/true, /*plainly=*/true).Run();
 }
 
 TrainingOutcome RunTrainingPlainly(const Point& point, const std::string& folder) {
@@ -350,10 +329,12 @@ TrainingOutcome RunTrainingPlainly(const Point& point, const std::string& folder
       point.Is("ids", "growing") && point.Is("location", "MANAGED_CACHING|DISK");
   plain.Set("location", other_start ? "MANAGED_CACHING" : "DEVICE");
   if (!point.Is("pipeline", "semi_sync")) plain.Set("pipeline", "none");
+  if (point.Is("products", "portable")) plain.Set("products", "default");
   plain.Set("evaluation", "ends");
+  plain.Set("kept", "none");
   const bool resharded = point.Is("checkpoint", "resharded") && !point.Is("sharding", "none");
   if (!resharded) plain.Set("checkpoint", "none");
-  return Training(plain, folder, /*alone=*/false, /*one_batch=*/true).Run();
+  return Training(plain, folder, /*alone=*/false, /*plainly=*/true).Run();
 }
 
 }  // namespace tessera::testing

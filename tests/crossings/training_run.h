@@ -25,7 +25,8 @@ TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder);
 TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder);
 
 // The plainest run that has the same bits: from beginning to end without a pipeline, tables in
-// memory, a step's examples in one batch, evaluated in the end alone. Where rows travel by a codec,
+// memory, a step's examples in one batch, evaluated in the end alone, rows for evaluation in a file
+// of their own. Where rows travel by a codec,
 // a pipeline sees rows of the step before, or there are ranks, that stays: sums over ranks have
 // another order (README.md).
 TrainingOutcome RunTrainingPlainly(const Point& point, const std::string& folder);
