@@ -71,16 +71,22 @@ RowInputs InputsOf(const TrainConfig& config, int64_t ahead) {
   return inputs;
 }
 
-// Returns inputs that read whole histories, where they are text: a model may see the last items
-// alone, but all of them are known.
-RowInputs WithWholeHistories(RowInputs inputs, const std::vector<std::string>& history,
-                             const std::vector<std::string>& files) {
+// Returns inputs that read whole histories, where the model's are text that cuts them: a model may
+// see the last items alone, but all of them are known. Absent where nothing is cut.
+std::optional<RowInputs> WithWholeHistories(RowInputs inputs,
+                                            const std::vector<std::string>& history,
+                                            const std::vector<std::string>& files) {
   const bool parsed = std::ranges::any_of(
       files, [](const std::string& path) { return std::filesystem::is_directory(path); });
-  if (inputs.data.schema == nullptr || !inputs.data.schema->is_text() || parsed) return inputs;
+  if (inputs.data.schema == nullptr || !inputs.data.schema->is_text() || parsed) return {};
   DataSchema schema = *inputs.data.schema;
-  for (FeatureEntry& feature : schema.features)
-    if (std::ranges::count(history, feature.name) > 0) feature.max_length.reset();
+  bool cut = false;
+  for (FeatureEntry& feature : schema.features) {
+    if (!feature.max_length || std::ranges::count(history, feature.name) == 0) continue;
+    feature.max_length.reset();
+    cut = true;
+  }
+  if (!cut) return {};
   inputs.data.schema = std::make_shared<const DataSchema>(std::move(schema));
   return inputs;
 }
@@ -118,6 +124,15 @@ void AddHistories(Context& ctx, const Batch& batch, const CatalogueFeatures& fea
   for (const auto& bag : joined) histories.Add(bag);
 }
 
+void CheckCanBeReadAgain(const std::vector<std::string>& files) {
+  for (const std::string& file : files)
+    if (file == "-" || std::filesystem::is_fifo(file))
+      throw Error(Format(
+          "--data {}: recall reads its rows more than once, for the baselines of histories; a "
+          "stream comes once",
+          file));
+}
+
 struct Baselines {
   std::vector<float> popularity;
   ItemNeighbours neighbours;
@@ -131,7 +146,8 @@ struct Outcome {
   std::string bad_lines = {};
 };
 
-// Rows are read twice, as the model takes them and with whole histories.
+// Rows are read once to rank candidates. Baselines read them once before, and histories that the
+// model's rows cut are read whole beside them.
 class RecallRun {
  public:
   RecallRun(const Flags& flags, const TrainConfig& config, Trainer& trainer)
@@ -147,13 +163,16 @@ class RecallRun {
         popularity_(flags.at),
         scores_(static_cast<size_t>(features_.items)) {
     flags_.rows.batch_size = std::clamp<int64_t>((int64_t{1} << 24) / features_.items, 1, 256);
-    if (!features_.history.empty()) FitBaselines();
+    if (features_.history.empty()) return;
+    CheckCanBeReadAgain(flags_.rows.data);
+    FitBaselines();
   }
 
   Outcome Run() {
-    const auto rows = Open(inputs_, flags_.rows.range), known = Open(whole_, flags_.rows.range);
+    const auto rows = Open(inputs_, flags_.rows.range);
+    const auto known = whole_ ? Open(*whole_, flags_.rows.range) : nullptr;
     while (const auto batch = rows->Next()) {
-      const auto whole = known->Next();
+      const auto whole = known ? known->Next() : batch;
       TESSERA_CHECK(whole && whole->size() == batch->size(), "rows changed while they were read");
       Histories histories(features_.items);
       AddHistories(ctx_, *whole, features_, histories);
@@ -176,7 +195,7 @@ class RecallRun {
 
   void FitBaselines() {
     Histories all(features_.items);
-    const auto rows = Open(whole_, ":");
+    const auto rows = Open(whole_.value_or(inputs_), ":");
     while (const auto batch = rows->Next()) AddHistories(ctx_, *batch, features_, all);
     baselines_.emplace(all.Popularity(), ItemNeighbours(all));
   }
@@ -213,7 +232,8 @@ class RecallRun {
   Flags flags_;
   Context ctx_;
   CatalogueFeatures features_;
-  RowInputs inputs_, whole_;
+  RowInputs inputs_;
+  std::optional<RowInputs> whole_;  // absent: inputs_ read whole histories
   TrainTask task_;
   Catalogue catalogue_;
   std::optional<Baselines> baselines_;
@@ -257,15 +277,7 @@ void Say(const Flags& flags, const Outcome& outcome) {
   if (!outcome.bad_lines.empty()) std::printf("%s\n", outcome.bad_lines.c_str());
 }
 
-void CheckCanBeReadAgain(const std::vector<std::string>& files) {
-  for (const std::string& file : files)
-    if (file == "-" || std::filesystem::is_fifo(file))
-      throw Error(
-          Format("--data {}: recall reads its rows more than once; a stream comes once", file));
-}
-
 int Recall(const Flags& flags) {
-  CheckCanBeReadAgain(flags.rows.data);
   std::vector<std::string> reads = flags.rows.data;
   reads.insert(reads.end(), {flags.model, flags.config});
   Outputs outputs(/*overwrite=*/false, std::move(reads));

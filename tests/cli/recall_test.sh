@@ -93,13 +93,44 @@ run 0 recall towers --data bags.txt --json plain.json
 json same.json "d['model'] == json.load(open('plain.json'))['model']"
 json shorter.json "d['model'] != json.load(open('plain.json'))['model']"
 
+# ---- histories that nothing cuts are read with the rows, and have the figures of two readings
+python3 - <<'PY'
+import json
+
+config = json.load(open("towers.json"))
+history = config["data"]["features"][0]
+for name, length in (("once", None), ("twice", 100)):
+    history.pop("max_length")
+    if length:
+        history["max_length"] = length
+    json.dump(config, open(f"{name}.json", "w"))
+    history["max_length"] = 2
+config["tables"] = [{"name": "users", "rows": 640, "dim": 16, "features": ["user"]},
+                    {"name": "items", "rows": 64, "dim": 16, "features": ["next"]}]
+config["model"]["query"] = ["user"]
+config["data"]["features"] = [config["data"]["features"][1]]
+config["train"]["epochs"] = 2
+json.dump(config, open("users.json", "w"))
+PY
+run 0 recall towers --data bags.txt --config once.json --json once_read.json
+run 0 recall towers --data bags.txt --config twice.json --json twice_read.json
+cmp once_read.json twice_read.json || fail "histories with the rows"
+
+# ---- a query without a history needs no second reading: rows may come by a pipe
+run 0 train --config users.json --data bags.txt --checkpoint users
+run 0 recall users --data bags.txt --json file.json
+has out "no baselines"
+run 0 recall users --data - --json pipe.json < <(cat bags.txt)
+cmp file.json pipe.json || fail "rows by a pipe"
+
 # ---- what is refused, before anything is written
 fails_saying "--set requires --config" recall towers --data bags.txt --set train.epochs=1
 fails_saying "--ahead 2: feature 'next' has \"drop_last\": 1" \
   recall towers --data bags.txt --ahead 2 --json new.json
 run 0 quantize towers -o served --bits 8
 fails_saying "recall needs a checkpoint of tessera train" recall served --data bags.txt
-fails_saying "--data -: recall reads its rows more than once" recall towers --data -
+fails_saying "--data -: recall reads its rows more than once, for the baselines of histories" \
+  recall towers --data - --json new.json
 [ ! -e new.json ] || fail "a refused command wrote new.json"
 run 0 train --config small.json --checkpoint clicks
 fails_saying "a catalogue is of the type two_tower" recall clicks --data bags.txt
