@@ -16,7 +16,7 @@ namespace {
 constexpr double kFraction = 0.25;
 constexpr char kKey[] = "cat_0";
 
-// As many rows that about config.data.rows of them are for training.
+// Returns a number of rows, of which about config.data.rows are for training.
 int64_t RowsOf(const TrainConfig& config) { return config.data.rows / 3 * 4; }
 
 // A permutation of 0 to rows - 1. REQUIRES: rows are no multiple of 37.

@@ -182,8 +182,8 @@ class Training {
   // of another one saves where that does.
   int64_t SavedEvery() const { return point_.Is("pipeline", "semi_sync") ? 0 : 1; }
 
-  // What the training goes on from: where it keeps checkpoints, as after a kill, from the last but
-  // one. The step between would have other sums under another plan.
+  // The training goes on from this path. Where it keeps checkpoints, that is the last but one, as
+  // after a kill, but not under another plan, by which the step between has other sums.
   std::string SavedHalf() const {
     if (incremental()) return ChainFolder();
     if (!keeps()) return folder_ + "/half";
