@@ -150,6 +150,8 @@ are_json err 'any(x["level"] == "error" and x["model"] == "model" for x in l)'
 # ---- a server whose free port is in the line that --quiet leaves in, wherever notes go
 # serve_quietly FLAGS…: its standard output and error are then in out and err.
 serve_quietly() {
+  : >out
+  : >err  # the server's shell empties them too late for the first look
   "$tessera" serve served --port 0 --quiet "$@" >out 2>err &
   server=$!
   for _ in $(seq 600); do grep -q "127.0.0.1" out err && break; sleep 0.1; done
