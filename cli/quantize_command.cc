@@ -158,6 +158,11 @@ bool HoldsModel(const std::string& folder) {
   return std::filesystem::exists(PathIn(folder, serve::kModelFile));
 }
 
+// Whether the folder holds versions of a model, be they all withdrawn.
+bool HasHadVersions(const std::string& folder) {
+  return HoldsVersions(folder) || !WithdrawnIn(folder).empty();
+}
+
 // The directory that is written: --out, or its next version in a folder of versions.
 std::string DirectoryOf(const Flags& flags, serve::WriteModelOptions& options) {
   if (const auto place = PlaceOfVersion(flags.out))
@@ -171,8 +176,7 @@ std::string DirectoryOf(const Flags& flags, serve::WriteModelOptions& options) {
                "another one, or make it version VERSION of a folder: mkdir DIR && mv {} "
                "DIR/VERSION (tessera inspect {} shows VERSION)",
                flags.out, flags.out, flags.out));
-  const bool of_versions = HoldsVersions(flags.out) || !WithdrawnIn(flags.out).empty();
-  if (!flags.keep && !of_versions) return flags.out;
+  if (!flags.keep && !HasHadVersions(flags.out)) return flags.out;
   options.version = HighestVersionIn(flags.out) + 1;
   options.follows = NewestVersionOf(flags.out);
   return PathIn(flags.out, std::to_string(options.version));
@@ -186,7 +190,7 @@ int Quantize(const Flags& flags) {
   std::vector<std::string> reads = flags.scored.data;
   reads.insert(reads.end(), {flags.checkpoint, flags.config});
   Outputs outputs(flags.overwrite, std::move(reads));
-  const bool goes_on = HoldsModel(flags.out) || HoldsVersions(flags.out) ||
+  const bool goes_on = HoldsModel(flags.out) || HasHadVersions(flags.out) ||
                        (flags.keep && HighestVersionIn(flags.out) > 0);
   outputs.AddFolder(flags.out, goes_on ? flags.out : "");
   CheckSavesInto(flags.out, SavedForm::kModelDirectory);
