@@ -20,7 +20,9 @@ void AddVerifyFlags(Command app, TrainFlags& flags) {
 }
 
 void CheckVerify(const TrainFlags& flags, const TrainConfig& config, bool with_ranks) {
-  if (!flags.verify.empty()) CheckCanDigest(config, ParseDevice(flags.device), with_ranks);
+  if (flags.verify.empty()) return;
+  CheckCanDigest(config, ParseDevice(flags.device), with_ranks);
+  const RunRecord record(flags.verify, config);
 }
 
 std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, Trainer& trainer) {

@@ -11,7 +11,8 @@ namespace tessera::cli {
 
 void AddVerifyFlags(Command app, TrainFlags& flags);
 
-// Throws Error for what --verify does not go with.
+// Throws Error for what --verify does not go with, and for a record that this run cannot be held
+// against.
 void CheckVerify(const TrainFlags& flags, const TrainConfig& config, bool with_ranks);
 
 // Watches the trainer's steps; null without --verify. Throws Error as RunVerifier does.

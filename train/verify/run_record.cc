@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -58,14 +59,13 @@ RunRecord::RunRecord(std::string path, const TrainConfig& config) : path_(std::m
   if (std::filesystem::exists(path_)) text = ReadTextFile(path_);
   if (!text.empty() && !text.starts_with(Format("{{\"{}\":", kVersionKey)))
     throw Error(Format("{}:1: it is no record of tessera train --verify", path_));
-  const size_t size = text.size();
   text.resize(text.rfind('\n') + 1);  // 0 where there is no line
-  if (!text.empty()) Read(text, config);
-  if (text.size() < size) std::filesystem::resize_file(path_, text.size());
-  file_.open(path_, std::ios::app);
-  if (text.empty())
-    AddLine(
-        Json{{kVersionKey, kVersion}, {kConfigKey, internal::ParseJson(ToJson(config))}}.dump());
+  bytes_ = text.size();
+  if (!text.empty())
+    Read(text, config);
+  else
+    first_line_ =
+        Json{{kVersionKey, kVersion}, {kConfigKey, internal::ParseJson(ToJson(config))}}.dump();
 }
 
 void RunRecord::Read(const std::string& text, const TrainConfig& config) {
@@ -142,7 +142,16 @@ void RunRecord::AddState(int64_t step, const StepDigest& digest) {
   states_[step] = digest;
 }
 
+void RunRecord::Open() {
+  std::error_code error;
+  if (std::filesystem::file_size(path_, error) > bytes_ && !error)
+    std::filesystem::resize_file(path_, bytes_);
+  file_.open(path_, std::ios::app);
+  if (!first_line_.empty()) file_ << first_line_ << '\n';
+}
+
 void RunRecord::AddLine(const std::string& line) {
+  if (!file_.is_open()) Open();
   file_ << line << std::endl;
   if (!file_) throw Error(Format("{}: cannot be written", path_));
 }

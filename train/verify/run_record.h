@@ -20,16 +20,17 @@ namespace tessera {
 
 class RunRecord {
  public:
-  // Reads the record there, or begins one. Throws Error naming file and line for what is no record,
-  // and naming the key for one of another configuration; keys that change no bit (epochs, metrics,
-  // evaluations, where tables lie) may differ.
+  // Reads the record there; without one, the first line that is added begins it. Throws Error
+  // naming file and line for what is no record, and naming the key for one of another
+  // configuration; keys that change no bit (epochs, metrics, evaluations, where tables lie) may
+  // differ.
   RunRecord(std::string path, const TrainConfig& config);
 
   // Return the digest of a step, counted from 1, or of the state after one; nullptr if the record
   // has none.
   const StepDigest* FindStep(int64_t step) const { return Find(steps_, step); }
   const StepDigest* FindState(int64_t step) const { return Find(states_, step); }
-  // Adds a line to the file. Throws Error if it cannot be written.
+  // Add a line to the file. Throw Error if it cannot be written.
   void AddStep(int64_t step, const StepDigest& digest);
   void AddState(int64_t step, const StepDigest& digest);
   // The last recorded step before this one; 0: none.
@@ -43,9 +44,12 @@ class RunRecord {
   void Read(const std::string& text, const TrainConfig& config);
   void ReadLine(const std::string& line, const std::string& where);
   void CheckConfig(const std::string& line, const TrainConfig& config) const;
+  // Opens the file for lines behind the last whole one.
+  void Open();
   void AddLine(const std::string& line);
 
-  std::string path_;
+  std::string path_, first_line_;  // of a new record, which has no line yet
+  size_t bytes_ = 0;               // of whole lines when the record was read
   Digests steps_, states_;
   std::ofstream file_;
 };

@@ -44,5 +44,8 @@ fails_saying "other.json: a file is there that is not a record of tessera train 
 sed '3s/rows/row/' record.jsonl >broken.jsonl
 fails_saying "broken.jsonl:3: " "${train[@]}" --verify broken.jsonl
 [ ! -e other.jsonl ] || fail "a refused run left its record"
+rm -f other.jsonl
 run 0 "${train[@]}" --verify other.jsonl --dry-run
+has out "other.jsonl (record)"
+fails_saying "train.seed was" "${train[@]}" --seed 2 --verify record.jsonl --dry-run
 [ ! -e other.jsonl ] || fail "a dry run left a record"
