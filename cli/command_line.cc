@@ -155,6 +155,12 @@ Flag& Flag::Required() {
 
 Flag& Flag::Value(const std::string& name) {
   option_->type_name(name);
+  if (name == "TEXT") return *this;
+  // "$FILE" of a variable that is not set would otherwise mean that the flag was not given.
+  const auto is_there = [name](const std::string& value) {
+    return value.empty() ? Format("expected {}, got an empty value", name) : std::string();
+  };
+  option_->check(CLI::Validator(is_there, ""));
   return *this;
 }
 

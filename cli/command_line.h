@@ -41,7 +41,7 @@ class Flag {
   explicit Flag(CLI::Option* option) : option_(option) {}
 
   Flag& Required();
-  // Names its value in the help: FILE, N, ….
+  // Names its value in the help: FILE, N, …. An empty one is refused, but for TEXT.
   Flag& Value(const std::string& name);
   Flag& Within(const NumberRange& range);
   Flag& OneOf(const std::vector<std::string>& words);

@@ -109,9 +109,9 @@ void CheckFilled(const std::map<std::string, SafetensorsEntry>& entries, int64_t
                      "header, tensor '{}': its bytes do not follow the one before", entry->first);
     at += entry->second.nbytes();
   }
-  TESSERA_CHECK_EQ(at - begin, end - begin,
-                   "bytes that the header names, and bytes in the file after the header (truncated "
-                   "or too long)");
+  TESSERA_CHECK_EQ(end - begin, at - begin,
+                   "bytes in the file after the header, which names so many (truncated or too "
+                   "long)");
 }
 
 void ReadExactly(std::FILE* file, void* out, int64_t bytes) {
