@@ -22,13 +22,14 @@ void AddVerifyFlags(Command app, TrainFlags& flags) {
 void CheckVerify(const TrainFlags& flags, const TrainConfig& config, bool with_ranks) {
   if (flags.verify.empty()) return;
   CheckCanDigest(config, ParseDevice(flags.device), with_ranks);
-  const RunRecord record(flags.verify, config);
+  const RunRecord record(flags.verify, config, ParsePipelineKind(flags.pipeline));
 }
 
 std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, Trainer& trainer) {
   constexpr int64_t kEvery = 64;
   if (flags.verify.empty()) return nullptr;
-  return std::make_unique<RunVerifier>(trainer, flags.verify, flags.verify_every.value_or(kEvery));
+  return std::make_unique<RunVerifier>(trainer, flags.verify, ParsePipelineKind(flags.pipeline),
+                                       flags.verify_every.value_or(kEvery));
 }
 
 void EndVerify(const TrainFlags& flags, RunVerifier* verifier) {

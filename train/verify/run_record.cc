@@ -19,8 +19,8 @@ namespace {
 using internal::Json;
 using internal::JsonObject;
 
-constexpr char kVersionKey[] = "tessera_verify", kConfigKey[] = "config", kStepKey[] = "step",
-               kStateKey[] = "state_after";
+constexpr char kVersionKey[] = "tessera_verify", kConfigKey[] = "config",
+               kPipelineKey[] = "pipeline", kStepKey[] = "step", kStateKey[] = "state_after";
 constexpr int64_t kVersion = 1;
 constexpr size_t kDigits = 16;  // of each of a digest's numbers
 
@@ -40,9 +40,17 @@ LocatedSum ReadSum(JsonObject& object, const char* key) {
     good = error == std::errc() && end == begin + kDigits && LocatedSum::IsElement(sums[i]);
   }
   if (!good)
-    throw Error(Format("{}: expected three numbers of {} hexadecimal digits, got \"{}\"",
-                       object.at(key), kDigits, text));
+    throw Error(
+        Format("{}: expected three numbers below 2^61 − 1, of {} hexadecimal digits each, got "
+               "\"{}\"",
+               object.at(key), kDigits, text));
   return LocatedSum::From(sums);
+}
+
+// The pipelines but semi_sync train with the same bits.
+std::string NameOf(PipelineKind pipeline) {
+  return std::string(
+      ToString(pipeline == PipelineKind::kSemiSync ? pipeline : PipelineKind::kNone));
 }
 
 // Whether a key may differ between runs of the same bits.
@@ -54,7 +62,8 @@ bool ChangesNoBit(const ConfigKey& key) {
 
 }  // namespace
 
-RunRecord::RunRecord(std::string path, const TrainConfig& config) : path_(std::move(path)) {
+RunRecord::RunRecord(std::string path, const TrainConfig& config, PipelineKind pipeline)
+    : path_(std::move(path)) {
   std::string text;
   if (std::filesystem::exists(path_)) text = ReadTextFile(path_);
   if (!text.empty() && !text.starts_with(Format("{{\"{}\":", kVersionKey)))
@@ -62,23 +71,26 @@ RunRecord::RunRecord(std::string path, const TrainConfig& config) : path_(std::m
   text.resize(text.rfind('\n') + 1);  // 0 where there is no line
   bytes_ = text.size();
   if (!text.empty())
-    Read(text, config);
+    Read(text, config, pipeline);
   else
-    first_line_ =
-        Json{{kVersionKey, kVersion}, {kConfigKey, internal::ParseJson(ToJson(config))}}.dump();
+    first_line_ = Json{{kVersionKey, kVersion},
+                       {kPipelineKey, NameOf(pipeline)},
+                       {kConfigKey, internal::ParseJson(ToJson(config))}}
+                      .dump();
 }
 
-void RunRecord::Read(const std::string& text, const TrainConfig& config) {
+void RunRecord::Read(const std::string& text, const TrainConfig& config, PipelineKind pipeline) {
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
-  CheckConfig(line, config);
+  CheckBegin(line, config, pipeline);
   for (int64_t number = 2; std::getline(lines, line); ++number)
     ReadLine(line, Format("{}:{}", path_, number));
 }
 
-void RunRecord::CheckConfig(const std::string& line, const TrainConfig& config) const {
-  std::string recorded;
+void RunRecord::CheckBegin(const std::string& line, const TrainConfig& config,
+                           PipelineKind pipeline) const {
+  std::string recorded, recorded_pipeline;
   try {
     const Json json = internal::ParseJson(line);
     JsonObject object(json, "");
@@ -86,10 +98,14 @@ void RunRecord::CheckConfig(const std::string& line, const TrainConfig& config) 
     object.Required(kVersionKey, version);
     if (version != kVersion)
       throw Error(Format("{}: expected {}, got {}", kVersionKey, kVersion, version));
+    object.Required(kPipelineKey, recorded_pipeline);
     recorded = object.Require(kConfigKey).dump();
   } catch (const Error& error) {
     throw Error(Format("{}:1: it is no record of tessera train --verify: {}", path_, error.what()));
   }
+  if (recorded_pipeline != NameOf(pipeline))
+    throw Error(Format("{}: the record is of --pipeline {}, whose bits are not those of {}", path_,
+                       recorded_pipeline, NameOf(pipeline)));
   for (const auto& [was, is] :
        Differences(KeysOf(ParseTrainConfig(recorded, path_)), KeysOf(config)))
     if (!ChangesNoBit(was.key.empty() ? is : was))

@@ -3,7 +3,7 @@
 // The record of a training: its configuration and the digests of steps (training_digest.h), a line
 // of JSON each, by which another run of it is compared:
 //
-//   {"tessera_verify":1,"config":{…}}
+//   {"tessera_verify":1,"pipeline":"none","config":{…}}
 //   {"step":1,"batch":"…","rows":"…","dense":"…"}     what step 1 began with
 //   {"state_after":218,"rows":"…","dense":"…"}        all rows when step 218 was done
 //
@@ -14,6 +14,7 @@
 #include <string>
 
 #include "train/config/train_config.h"
+#include "train/pipeline/pipeline_kind.h"
 #include "train/verify/training_digest.h"
 
 namespace tessera {
@@ -23,8 +24,8 @@ class RunRecord {
   // Reads the record there; without one, the first line that is added begins it. Throws Error
   // naming file and line for what is no record, and naming the key for one of another
   // configuration; keys that change no bit (epochs, metrics, evaluations, where tables lie) may
-  // differ.
-  RunRecord(std::string path, const TrainConfig& config);
+  // differ, and so may pipelines but kSemiSync.
+  RunRecord(std::string path, const TrainConfig& config, PipelineKind pipeline);
 
   // Return the digest of a step, counted from 1, or of the state after one; nullptr if the record
   // has none.
@@ -41,9 +42,9 @@ class RunRecord {
  private:
   using Digests = std::map<int64_t, StepDigest>;
   static const StepDigest* Find(const Digests& digests, int64_t key);
-  void Read(const std::string& text, const TrainConfig& config);
+  void Read(const std::string& text, const TrainConfig& config, PipelineKind pipeline);
   void ReadLine(const std::string& line, const std::string& where);
-  void CheckConfig(const std::string& line, const TrainConfig& config) const;
+  void CheckBegin(const std::string& line, const TrainConfig& config, PipelineKind pipeline) const;
   // Opens the file for lines behind the last whole one.
   void Open();
   void AddLine(const std::string& line);

@@ -18,8 +18,12 @@ void AddDifference(const LocatedSum& recorded, const LocatedSum& now, const char
 
 }  // namespace
 
-RunVerifier::RunVerifier(Trainer& trainer, const std::string& path, int64_t every)
-    : trainer_(trainer), digest_(trainer), record_(path, trainer.config()), every_(every) {
+RunVerifier::RunVerifier(Trainer& trainer, const std::string& path, PipelineKind pipeline,
+                         int64_t every)
+    : trainer_(trainer),
+      digest_(trainer),
+      record_(path, trainer.config(), pipeline),
+      every_(every) {
   TESSERA_CHECK_GE(every, 1, "verify: steps from one digest to the next");
   const int64_t step = trainer.progress().step;
   if (const StepDigest* recorded = record_.FindState(step))

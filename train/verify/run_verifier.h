@@ -22,7 +22,7 @@ class RunVerifier {
   // Watches the trainer's steps from now on: those that the record has, and beside them every
   // `every`th. If the record has the state that the trainer is in, it is compared now. Throws Error
   // as RunRecord and TrainingDigest do, and for a difference. The trainer must outlive this.
-  RunVerifier(Trainer& trainer, const std::string& path, int64_t every);
+  RunVerifier(Trainer& trainer, const std::string& path, PipelineKind pipeline, int64_t every);
   ~RunVerifier();
   RunVerifier(const RunVerifier&) = delete;
   RunVerifier& operator=(const RunVerifier&) = delete;

@@ -12,6 +12,9 @@ has out "verify record.jsonl: equal digests: 9, added: 1"  # step 65, of every 6
 TESSERA_ISA=baseline run 0 "${train[@]}" --threads 2 --pipeline base --verify record.jsonl
 has out "equal digests: 10, added: 0"
 
+fails_saying "record.jsonl: the record is of --pipeline none, whose bits are not those of \
+semi_sync" "${train[@]}" --pipeline semi_sync --verify record.jsonl
+
 # ---- a run that stops and goes on
 run 0 "${train[@]}" --verify parts.jsonl --verify-every 10 --checkpoint m.safetensors
 run 0 train --resume m.safetensors --epochs 2 --verify parts.jsonl --verify-every 10
@@ -36,6 +39,7 @@ fails_saying "changed.jsonl: step 31 begins with other values than the record ha
 tables (step 21 was equal)" "${train[@]}" --verify changed.jsonl
 
 # ---- what it does not go with
+fails_saying "--verify: expected FILE, got an empty value" "${train[@]}" --verify ""
 fails_saying "not beside --ranks, or mpirun" "${train[@]}" --ranks 2 --verify other.jsonl
 fails_saying "--verify-every needs --verify to say where" "${train[@]}" --verify-every 2
 cp small.json other.json
