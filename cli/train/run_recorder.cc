@@ -138,12 +138,21 @@ void CheckUnfinished(const TrainFlags& flags, const TrainConfig& config) {
   const std::optional<RunFinish> finish = FinishOf(ReadRunDocument(flags.run));
   if (!finish) return;
   if (finish->stopped_early.empty() && config.epochs > finish->epochs) return;
-  throw Error(
-      Format("--run {}: this run is finished ({}): name another folder, ask for more "
-             "--epochs, or give --overwrite to begin it anew",
-             flags.run,
-             finish->stopped_early.empty() ? Counted(finish->epochs, "epoch")
-                                           : "stopped early by its " + finish->stopped_early));
+  const bool early = !finish->stopped_early.empty();
+  throw Error(Format(
+      "--run {}: this run is finished ({}): name another folder{}, or give "
+      "--overwrite to begin it anew",
+      flags.run,
+      early ? "stopped early by its " + finish->stopped_early : Counted(finish->epochs, "epoch"),
+      early ? "" : ", ask for more --epochs"));
+}
+
+// The rows and files of one side of a start's data, by what is in them.
+Json ContentOf(const Json& data, const char* side) {
+  Json content = data.is_object() && data.contains(side) ? data[side] : Json();
+  if (!content.is_object()) return content;
+  for (Json& path : content["paths"]) path.erase("name");
+  return content;
 }
 
 }  // namespace
@@ -182,6 +191,24 @@ void BeginRunFolder(const TrainFlags& flags) {
   std::error_code ignored;  // what cannot be made cannot be written to
   fs::create_directories(flags.run, ignored);
   WriteRunDocument(flags.run, NewRunDocument());
+}
+
+void CheckRunData(const TrainFlags& flags, const DataSets& data) {
+  if (flags.run.empty() || !Continues(flags) || flags.other_data) return;
+  const Json document = ReadRunDocument(flags.run);
+  if (!document.contains("starts") || document["starts"].empty()) return;
+  const Json& before = document["starts"].back();
+  const Json was = before.is_object() && before.contains("data") ? before["data"] : Json(),
+             is = DataJson(data);
+  for (const auto& [side, what] : {std::pair{"train", "trains"}, std::pair{"eval", "evaluates"}})
+    if (const Json a = ContentOf(was, side), b = ContentOf(is, side); a != b) {
+      const bool by_rows = a.is_object() && b.is_object() && a["rows"] != b["rows"];
+      throw Error(Format(
+          "--run {}: this run {} on {}, but this start {}: name another folder, give "
+          "--other-data to go on nevertheless, or --overwrite to begin it anew",
+          flags.run, what, by_rows ? Format("rows {}", a["rows"].get<std::string>()) : "other rows",
+          by_rows ? Format("on {}", b["rows"].get<std::string>()) : "has other files"));
+    }
 }
 
 void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& config) {

@@ -22,6 +22,9 @@ void ApplyRunFlag(TrainFlags& flags, bool with_ranks);
 // later than this one, and refuse a folder that is no run's.
 void BeginRunFolder(const TrainFlags& flags);
 
+// Throws Error for other rows than those of the run that --run goes on with, unless --other-data.
+void CheckRunData(const TrainFlags& flags, const DataSets& data);
+
 // Sets --best by --run, where there are rows for evaluation. Throws Error for --pipeline semi_sync
 // beside it, and for a run that is finished. Reads alone.
 void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& config);

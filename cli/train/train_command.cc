@@ -356,6 +356,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   const DataSets data(config, selection);
   config.data.split = data.split();  // with the time that was found, which checkpoints keep
   CheckEvaluations(config, data, MakeRunOptions(flags, resumed));
+  CheckRunData(flags, data);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   WatchForInterrupt(flags.stop_within);
   const bool traces = !flags.trace.empty() && !flags.dry_run;

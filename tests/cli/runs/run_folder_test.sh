@@ -81,6 +81,21 @@ json runs/files/run.json 'len(d["starts"][0]["data"]["train"]["paths"][0]["head"
 [ "$(grep -c '"metric":"train_loss"' runs/files/curve.jsonl)" -eq 2 ] || fail "curve of two epochs"
 [ ! -e runs/files/best.safetensors ] || fail "a best model without evaluations"
 
+# ---- a run goes on with the rows that it began with, under whatever name
+rows=(train --config small.json --run runs/rows --train-rows 0:800)
+run 0 "${rows[@]}" --data clicks.tsv --eval-rows 800:1000
+fails_saying "--run runs/rows: this run evaluates on rows 800:1000, but this start on 900:1000" \
+  "${rows[@]}" --data clicks.tsv --eval-rows 900:1000 --epochs 2
+fails_saying "--run runs/rows: this run trains on rows 0:800, but this start on 0:700" \
+  train --config small.json --run runs/rows --train-rows 0:700 --data clicks.tsv \
+  --eval-rows 800:1000 --epochs 2 --dry-run
+run 0 generate --rows 1000 --vocabulary 50 --seed 7 others.tsv
+fails_saying "this run trains on other rows, but this start has other files: name another folder" \
+  "${rows[@]}" --data others.tsv --eval-rows 800:1000 --epochs 2
+mv clicks.tsv renamed.tsv
+run 0 "${rows[@]}" --data renamed.tsv --eval-rows 800:1000 --epochs 2
+run 0 "${rows[@]}" --data others.tsv --eval-rows 800:1000 --epochs 3 --other-data
+
 # ---- killed at any moment, the same command goes on: the same bits, evaluations and best model
 sed 's/"rows": 5000/"rows": 2000/' small.json >short.json
 every=(train --config short.json --threads 2 --epochs 6 --eval-every 5 --checkpoint-every 7)
