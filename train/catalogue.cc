@@ -49,8 +49,8 @@ TowerEmbeddings Embed(Trainer& trainer, const Batch& batch) {
 CatalogueFeatures CatalogueFeaturesOf(const TrainConfig& config) {
   if (config.model.type != RankingModelType::kTwoTower)
     throw Error(
-        Format("a catalogue is of the type two_tower, whose candidates are compared; got "
-               "the type {}",
+        Format("expected a model of the type two_tower, whose candidates are compared with each "
+               "other; got the type {}",
                ToString(config.model.type)));
   if (config.model.candidate.size() != 1)
     throw Error(Format("model.candidate: expected one feature, whose ids are the catalogue, got {}",

@@ -210,12 +210,20 @@ std::vector<std::vector<std::string>> RunRows(const RunComparison& comparison) {
   return rows;
 }
 
+// "3", or "2 of 3" where one is not finished, which the means leave out.
+std::string FinishedText(const RunComparison& comparison, const RunGroup& group) {
+  const auto finished = std::ranges::count_if(
+      group.runs, [&](size_t r) { return comparison.runs[r].run.finished.has_value(); });
+  const auto all = std::ssize(group.runs);
+  return finished == all ? std::to_string(all) : Format("{} of {}", finished, all);
+}
+
 std::vector<std::vector<std::string>> GroupRows(const RunComparison& comparison) {
   std::vector<std::vector<std::string>> rows = {
       {"group", "runs", "last " + comparison.metric, "best " + comparison.metric}};
   rows[0].insert(rows[0].end(), comparison.keys.begin(), comparison.keys.end());
   for (const RunGroup& group : comparison.groups) {
-    rows.push_back({std::to_string(rows.size()), std::to_string(group.runs.size()),
+    rows.push_back({std::to_string(rows.size()), FinishedText(comparison, group),
                     MeanText(group.last), MeanText(group.best)});
     for (const std::string& value : group.settings)
       rows.back().push_back(value.empty() ? "none" : value);

@@ -133,4 +133,4 @@ fails_saying "--data -: recall reads its rows more than once, for the baselines 
   recall towers --data - --json new.json
 [ ! -e new.json ] || fail "a refused command wrote new.json"
 run 0 train --config small.json --checkpoint clicks
-fails_saying "a catalogue is of the type two_tower" recall clicks --data bags.txt
+fails_saying "expected a model of the type two_tower" recall clicks --data bags.txt

@@ -94,6 +94,8 @@ has out "models: version 3 is the newest; taken back: 4"
 eventually served "took up a: version 3"
 scored a 3
 fails_saying "models: there is no version before 3" rollback models
+fails_saying "models: version 4 is withdrawn: mv models/withdrawn-4 models/4 makes it a version \
+again" rollback models --to 4
 run 0 quantize later.safetensors -o models
 has out "models/5: version 5"
 eventually served "took up a: versions 3, 5"

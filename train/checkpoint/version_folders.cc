@@ -127,13 +127,26 @@ int64_t HighestVersionIn(const std::string& folder) {
   return highest;
 }
 
-std::vector<int64_t> WithdrawAbove(const std::string& folder, int64_t number) {
-  std::vector<VersionFolder> versions = VersionFoldersIn(folder);
+namespace {
+
+[[noreturn]] void ThrowNoVersion(const std::string& folder, int64_t number,
+                                 const std::vector<VersionFolder>& versions) {
+  const std::string name = Named(kWithdrawn, number);
+  if (std::ranges::count(WithdrawnIn(folder), number) > 0)
+    throw Error(Format("{}: version {} is withdrawn: mv {} {} makes it a version again", folder,
+                       number, PathIn(folder, name), PathIn(folder, std::to_string(number))));
   std::string there;
   for (const VersionFolder& version : versions)
     there += Format("{}{}", there.empty() ? "" : ", ", version.number);
-  if (std::ranges::find(versions, number, &VersionFolder::number) == versions.end())
-    throw Error(Format("{}: there is no version {}, but {}", folder, number, there));
+  throw Error(Format("{}: there is no version {}, but {}", folder, number, there));
+}
+
+}  // namespace
+
+std::vector<int64_t> WithdrawAbove(const std::string& folder, int64_t number) {
+  std::vector<VersionFolder> versions = VersionFoldersIn(folder);
+  if (std::ranges::count(versions, number, &VersionFolder::number) == 0)
+    ThrowNoVersion(folder, number, versions);
   std::vector<int64_t> withdrawn;
   for (; versions.back().number > number; versions.pop_back()) {
     const int64_t newest = versions.back().number;

@@ -68,6 +68,7 @@ json once.json 'len(d["runs"]) == 6'
 run 0 "${every[@]}" --epochs 2 --set optimizer.sparse.lr=0.2 --seed 2 --run again
 run 0 runs all/0.2-2 all/0.2-3 --json two.json
 run 0 runs all/0.2-1 all/0.2-2 all/0.2-3 again --json three.json
+has out "3 of 4"  # finished ones, of which the mean is
 json three.json 'len(d["runs"]) == 4 and len(d["groups"]) == 1'
 json three.json 'd["groups"][0]["best"] == json.load(open("two.json"))["groups"][0]["best"]'
 run 0 runs all/0.2-1 --json unfinished.json
