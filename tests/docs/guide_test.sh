@@ -5,6 +5,7 @@ set -euo pipefail
 page=$PWD/$1 program=$PWD/$2 examples=$(dirname "$(readlink -f "$3")")
 export TESSERA=${examples%/examples}
 bin=$TEST_TMPDIR/bin folder=$TEST_TMPDIR/try
+trap 'rm -rf "$folder"' EXIT  # gigabytes of checkpoints, which Bazel keeps
 mkdir -p "$bin" "$folder"
 ln -s "$program" "$bin/tessera"
 export PATH=$bin:$PATH

@@ -155,7 +155,7 @@ fails_saying "data.split.of_fraction was 0.25 when it was saved, and is 0.3 now"
   "${later[@]}" --set 'data.split={"by": "time", "fraction": 0.3}' --resume time.st --epochs 3
 run 0 "${train[@]}" "${times[@]}" "${text[@]}" --run found --epochs 1
 json found/config.json 'd["data"]["split"] == {"by": "time", "at": 2250, "of_fraction": 0.25}'
-run 0 "${train[@]}" "${times[@]}" "${later[@]}" --run found --epochs 2
+run 0 "${train[@]}" "${times[@]}" "${later[@]}" --run found --epochs 2 --other-data
 json found/config.json 'd["data"]["split"]["at"] == 2250'
 run 0 evaluate text.st --data folder --part eval
 lacks err "other files"  # a split by key goes by no other rows
