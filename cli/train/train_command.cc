@@ -294,6 +294,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   Communicator* const comm = gpus.nccl ? gpus.nccl.get() : host;
   const std::optional<TrainingRanks> ranks = PlanRanks(ctx, flags, config, there, gpus, comm);
   CheckCheckpointRoom(flags, config, resumed.progress, host);
+  std::unique_ptr<RunRecord> record = ReadRecord(flags, config);
   if (flags.dry_run) {
     if (is_leader) SayChanges(changes);
     if (is_leader) PrintDryRun(flags, config, data, HostPlace(ctx, ranks), there, resumed.progress);
@@ -308,7 +309,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (is_leader) SayRemoved(flags, resumed.progress);
   if (is_leader && resumed.progress) SayMissingBest(flags, *resumed.progress);
   if (logs.run != nullptr && is_leader) logs.run->Begin(config, data, StartOf(ctx, trainer, flags));
-  const std::unique_ptr<RunVerifier> verifier = BeginVerify(flags, trainer);
+  const std::unique_ptr<RunVerifier> verifier = BeginVerify(flags, std::move(record), trainer);
   LossCurve curve;
   const TrainingRunOptions options = MakeRunOptions(flags, resumed);
   const TrainingRunReport report = is_leader ? RunWithOutput(options, trainer, data, curve, logs)

@@ -1,5 +1,7 @@
 #include "cli/train/verify_flags.h"
 
+#include <utility>
+
 #include "cli/show/log.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
@@ -20,15 +22,19 @@ void AddVerifyFlags(Command app, TrainFlags& flags) {
 }
 
 void CheckVerify(const TrainFlags& flags, const TrainConfig& config, bool with_ranks) {
-  if (flags.verify.empty()) return;
-  CheckCanDigest(config, ParseDevice(flags.device), with_ranks);
-  const RunRecord record(flags.verify, config, ParsePipelineKind(flags.pipeline));
+  if (!flags.verify.empty()) CheckCanDigest(config, ParseDevice(flags.device), with_ranks);
 }
 
-std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, Trainer& trainer) {
-  constexpr int64_t kEvery = 64;
+std::unique_ptr<RunRecord> ReadRecord(const TrainFlags& flags, const TrainConfig& config) {
   if (flags.verify.empty()) return nullptr;
-  return std::make_unique<RunVerifier>(trainer, flags.verify, ParsePipelineKind(flags.pipeline),
+  return std::make_unique<RunRecord>(flags.verify, config, ParsePipelineKind(flags.pipeline));
+}
+
+std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, std::unique_ptr<RunRecord> record,
+                                         Trainer& trainer) {
+  constexpr int64_t kEvery = 64;
+  if (record == nullptr) return nullptr;
+  return std::make_unique<RunVerifier>(trainer, std::move(record),
                                        flags.verify_every.value_or(kEvery));
 }
 

@@ -11,12 +11,16 @@ namespace tessera::cli {
 
 void AddVerifyFlags(Command app, TrainFlags& flags);
 
-// Throws Error for what --verify does not go with, and for a record that this run cannot be held
-// against.
+// Throws Error for what --verify does not go with.
 void CheckVerify(const TrainFlags& flags, const TrainConfig& config, bool with_ranks);
 
-// Watches the trainer's steps; null without --verify. Throws Error as RunVerifier does.
-std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, Trainer& trainer);
+// Reads the record; null without --verify. Throws Error for one that this run cannot be held
+// against.
+std::unique_ptr<RunRecord> ReadRecord(const TrainFlags& flags, const TrainConfig& config);
+
+// Watches the trainer's steps; null without a record. Throws Error as RunVerifier does.
+std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, std::unique_ptr<RunRecord> record,
+                                         Trainer& trainer);
 // Compares or adds the last state, and says how many digests were compared. `verifier` may be null.
 void EndVerify(const TrainFlags& flags, RunVerifier* verifier);
 

@@ -78,8 +78,8 @@ TESSERA_HD double Exp(double x) {
   const auto whole = static_cast<int64_t>(x * 1.4426950408889634 + (x < 0 ? -0.5 : 0.5));
   const auto n = static_cast<double>(whole);
   const double r = (x - n * kLn2High) - n * kLn2Low;  // e^x = 2^n·e^r, |r| < 0.35
-  constexpr double kTerms[] = {                       // Taylor's series of (e^r − 1 − r) / r²
-                               1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,
+  // Taylor's series of (e^r − 1 − r) / r².
+  constexpr double kTerms[] = {1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,
                                1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
                                1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
   const double power = 1.0 + (r + r * r * Polynomial(kTerms, r));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <random>
 
 #include "tests/testing/error_of.h"
@@ -53,7 +54,7 @@ Disturbed Train(const TrainConfig& config, const std::vector<Batch>& batches,
   Context ctx({.threads = 2, .seed = config.seed});
   Trainer trainer(ctx, config);
   Disturbed disturbed;
-  RunVerifier verifier(trainer, path, PipelineKind::kNone, 1);
+  RunVerifier verifier(trainer, std::make_unique<RunRecord>(path, config, PipelineKind::kNone), 1);
   disturbed.error = testing::ErrorOf([&] {
     for (int64_t i = 0; i < kSteps; ++i) {
       Batch batch = batches[static_cast<size_t>(i)];

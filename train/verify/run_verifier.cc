@@ -18,15 +18,11 @@ void AddDifference(const LocatedSum& recorded, const LocatedSum& now, const char
 
 }  // namespace
 
-RunVerifier::RunVerifier(Trainer& trainer, const std::string& path, PipelineKind pipeline,
-                         int64_t every)
-    : trainer_(trainer),
-      digest_(trainer),
-      record_(path, trainer.config(), pipeline),
-      every_(every) {
+RunVerifier::RunVerifier(Trainer& trainer, std::unique_ptr<RunRecord> record, int64_t every)
+    : trainer_(trainer), digest_(trainer), record_(std::move(record)), every_(every) {
   TESSERA_CHECK_GE(every, 1, "verify: steps from one digest to the next");
   const int64_t step = trainer.progress().step;
-  if (const StepDigest* recorded = record_.FindState(step))
+  if (const StepDigest* recorded = record_->FindState(step))
     Compare(Format("the state after step {}", step), step + 1, *recorded, digest_.OfState());
   trainer.WatchSteps([this](const Batch& part) { OnStep(part); });
 }
@@ -35,20 +31,20 @@ RunVerifier::~RunVerifier() { trainer_.WatchSteps(nullptr); }
 
 void RunVerifier::OnStep(const Batch& part) {
   const int64_t step = trainer_.progress().step + 1;
-  const StepDigest* const recorded = record_.FindStep(step);
+  const StepDigest* const recorded = record_->FindStep(step);
   if (recorded == nullptr && (step - 1) % every_ != 0) return;
   const StepDigest now = digest_.OfStep(part);
   if (recorded != nullptr) return Compare(Format("step {}", step), step, *recorded, now);
-  record_.AddStep(step, now);
+  record_->AddStep(step, now);
   ++counts_.added;
 }
 
 void RunVerifier::End() {
   const int64_t step = trainer_.progress().step;
   const StepDigest now = digest_.OfState();
-  if (const StepDigest* recorded = record_.FindState(step))
+  if (const StepDigest* recorded = record_->FindState(step))
     return Compare(Format("the state after step {}", step), step + 1, *recorded, now);
-  record_.AddState(step, now);
+  record_->AddState(step, now);
   ++counts_.added;
 }
 
@@ -57,9 +53,9 @@ void RunVerifier::Compare(const std::string& what, int64_t step, const StepDiges
   ++counts_.compared;
   const std::string differences = DifferenceOf(recorded, now);
   if (differences.empty()) return;
-  const int64_t last = record_.LastBefore(step);
+  const int64_t last = record_->LastBefore(step);
   throw Error(
-      Format("{}: {} begins with other values than the record has: {} ({})", record_.path(), what,
+      Format("{}: {} begins with other values than the record has: {} ({})", record_->path(), what,
              differences,
              last == 0 ? "no step before it was compared" : Format("step {} was equal", last)));
 }

@@ -5,6 +5,7 @@
 // machine, or one that was killed and goes on, is held against it. A difference ends the training
 // before the step that it was found at, with an Error that names the step and the place.
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "train/trainer.h"
@@ -21,8 +22,9 @@ class RunVerifier {
 
   // Watches the trainer's steps from now on: those that the record has, and beside them every
   // `every`th. If the record has the state that the trainer is in, it is compared now. Throws Error
-  // as RunRecord and TrainingDigest do, and for a difference. The trainer must outlive this.
-  RunVerifier(Trainer& trainer, const std::string& path, PipelineKind pipeline, int64_t every);
+  // as TrainingDigest does, and for a difference. The trainer must outlive this.
+  // REQUIRES: a record that was read for the trainer's configuration.
+  RunVerifier(Trainer& trainer, std::unique_ptr<RunRecord> record, int64_t every);
   ~RunVerifier();
   RunVerifier(const RunVerifier&) = delete;
   RunVerifier& operator=(const RunVerifier&) = delete;
@@ -40,7 +42,7 @@ class RunVerifier {
 
   Trainer& trainer_;
   TrainingDigest digest_;
-  RunRecord record_;
+  std::unique_ptr<RunRecord> record_;
   const int64_t every_;
   Counts counts_;
 };
