@@ -281,8 +281,9 @@ void SortAll(Context& ctx, const OccurrencePlan& plan, const OccurrenceParts<Key
   FillBytes(ctx, parts.collected.payloads, 0, parts.zero_bytes);
   // Places that no id takes: past all keys.
   FillBytes(ctx, parts.collected.keys, 0xff, static_cast<size_t>(n) * sizeof(Key));
+  // Lanes that collect a bag: each takes some four ids, as finding the bag costs more than one.
   const auto mean_length = static_cast<uint64_t>(n / std::max<int64_t>(plan.total_bags, 1));
-  const int log_lanes = std::min(5, static_cast<int>(std::bit_width(mean_length)));
+  const int log_lanes = std::clamp(static_cast<int>(std::bit_width(mean_length)) - 2, 0, 5);
   ForFeatures(plan, [&]<int kCapacity>(const Collected<kCapacity>& c, size_t first) {
     Launch(ctx, CountKernel<kCapacity>, dim3(1), dim3(kThreads), 0, c, parts.bases + first,
            parts.total);
