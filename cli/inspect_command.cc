@@ -133,8 +133,11 @@ int InspectRows(const std::string& path, bool as_json) {
   return 0;
 }
 
+// Shows the versions that are good before it fails for the others.
 int InspectDirectory(const std::string& path, bool as_json) {
-  std::fputs((as_json ? ModelDirectoryJson(path) : ModelDirectoryText(path)).c_str(), stdout);
+  const ModelDirectorySummary summary = SummarizeModelDirectory(path, as_json);
+  std::fputs(summary.text.c_str(), stdout);
+  if (!summary.failure.empty()) throw Error(summary.failure);
   return 0;
 }
 
@@ -153,7 +156,7 @@ void AddInspectCommand(Command app) {
       "inspect",
       "Show what is in a checkpoint (tables, sizes, optimizers, step), in a model directory or a "
       "folder of its versions, or in rows of tessera preprocess. Everything shown has been "
-      "checked.");
+      "checked; versions that cannot be loaded are named in the end, and the exit code is 1.");
   const auto path = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
   command

@@ -1,6 +1,7 @@
 // tessera rollback: takes back the newest versions in a folder of versions.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,16 +36,28 @@ struct Flags {
   std::optional<int64_t> to;
 };
 
+// Throws Error for a path that is no folder of versions: what it is, and which to give.
+[[noreturn]] void ThrowNoVersions(const std::string& path) {
+  if (const auto place = PlaceOfVersion(path))
+    throw Error(
+        Format("{}: expected a folder of versions, got version {} in one: tessera rollback {}",
+               path, place->number, place->folder));
+  if (std::filesystem::is_regular_file(path))
+    throw Error(
+        Format("{}: expected a folder of versions, which tessera quantize CHECKPOINT -o DIR "
+               "--keep N makes, got a file",
+               path));
+  const SavedForm form = DetectForm(path);
+  throw Error(
+      Format("{}: it is {} without versions to go back to: tessera quantize --keep N "
+             "keeps them",
+             path, Described(form)));
+}
+
 // The version that is to be the newest.
 int64_t Target(const Flags& flags) {
   const std::vector<VersionFolder> versions = VersionFoldersIn(flags.folder);
-  if (versions.empty()) {
-    const SavedForm form = DetectForm(flags.folder);
-    throw Error(
-        Format("{}: it is {} without versions to go back to: tessera quantize --keep N "
-               "keeps them",
-               flags.folder, Described(form)));
-  }
+  if (versions.empty()) ThrowNoVersions(flags.folder);
   if (flags.to) return *flags.to;
   if (versions.size() == 1)
     throw Error(Format("{}: there is no version before {}", flags.folder, versions[0].number));

@@ -164,6 +164,16 @@ LogFields FieldsOf(const ModelVersions& model) {
   return {{"model", model.name()}, {"versions", VersionsText(model)}};
 }
 
+// Says which versions could not be served at the start, and how to take them back.
+void SayPassedOver(const ModelVersions& model) {
+  const std::vector<serve::BadVersion>& bad = model.passed_over();
+  if (bad.empty()) return;
+  const std::string rollback = RollbackText(model.directory(), bad, model.versions().back().number);
+  NoteError(Format("{}; the model is {}{}{}", ErrorText(Error(BadVersionsText(bad))),
+                   Versions(model, /*several=*/false), rollback.empty() ? "" : ": ", rollback),
+            FieldsOf(model));
+}
+
 }  // namespace
 
 ServedModels::ServedModels(const ModelFlags& flags, const serve::PredictorOptions& options) {
@@ -217,12 +227,14 @@ bool ServedModels::Follow() {
 }
 
 void ServedModels::SayFailures() const {
-  for (const auto& model : models_)
+  for (const auto& model : models_) {
+    SayPassedOver(*model);
     for (const serve::ServedVersion& version : model->versions())
       if (const std::string failure = version.predictor->delta_failure(); !failure.empty())
         NoteError(Format("{}; the model is version {}", ErrorText(Error(failure)),
                          version.predictor->model()->spec().version),
                   FieldsOf(*model));
+  }
 }
 
 }  // namespace tessera::cli

@@ -32,7 +32,7 @@ class ServedModels {
   void Reload();
   // False if something was wrong.
   bool Follow();
-  // Says which versions are not the newest that their directories hold.
+  // Says which versions are not the newest that their directories hold, and why.
   void SayFailures() const;
 
  private:

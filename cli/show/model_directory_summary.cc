@@ -1,12 +1,16 @@
 #include "cli/show/model_directory_summary.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <vector>
 
+#include "cli/error_text.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"
 #include "serve/model_chain.h"
+#include "serve/versions/bad_versions.h"
 #include "train/checkpoint/version_folders.h"
 
 namespace tessera::cli {
@@ -71,38 +75,71 @@ Json DirectoryJson(const Found& found) {
   return json;
 }
 
-std::string VersionsText(const std::string& folder, const std::vector<VersionFolder>& versions) {
-  std::vector<std::vector<std::string>> rows = {{"folder", "version", "deltas", "codecs", "size"}};
-  serve::ModelSpec newest;
-  for (const VersionFolder& version : versions) {
-    const Found found = Load(version.path);
-    rows.push_back({std::to_string(version.number), std::to_string(found.spec.version),
-                    std::to_string(found.deltas), CodecsOf(found.spec),
-                    Bytes(BytesOf(found.spec))});
-    newest = found.spec;
-  }
-  return Format("{}\n{}\n{}: a folder of versions, of which {} is the newest; checksums good\n",
-                TablesText(newest), TextTable(rows), folder, newest.version);
-}
-
-}  // namespace
-
-std::string ModelDirectoryText(const std::string& directory) {
-  if (const auto versions = VersionFoldersIn(directory); !versions.empty())
-    return VersionsText(directory, versions);
-  const auto [spec, deltas] = Load(directory);
+std::string DirectoryText(const Found& found) {
+  const auto& [spec, deltas] = found;
   return Format(
       "{}\na model directory: version {}, {} after its weights; dense part as {}, checksums good\n",
       TablesText(spec), spec.version, Counted(deltas, "delta"), ToString(spec.dense_type));
 }
 
-std::string ModelDirectoryJson(const std::string& directory) {
-  const std::vector<VersionFolder> versions = VersionFoldersIn(directory);
-  if (versions.empty()) return DirectoryJson(Load(directory)).dump(2) + "\n";
+// The versions of a folder by the numbers of their folders; at least one is good.
+struct FoundVersions {
+  std::map<int64_t, Found> good;
+  std::vector<serve::BadVersion> bad;
+};
+
+FoundVersions LoadVersions(const std::string& folder, const std::vector<VersionFolder>& versions) {
+  FoundVersions found;
+  for (const auto& [number, path] : versions) try {
+      found.good.emplace(number, Load(path));
+    } catch (const Error& error) {
+      found.bad.push_back({number, ErrorText(error)});
+    }
+  if (found.good.empty()) ThrowNoneIsGood(folder, found.bad);
+  return found;
+}
+
+std::string VersionsText(const std::string& folder, const FoundVersions& versions) {
+  std::vector<std::vector<std::string>> rows = {{"folder", "version", "deltas", "codecs", "size"}};
+  for (const auto& [number, found] : versions.good)
+    rows.push_back({std::to_string(number), std::to_string(found.spec.version),
+                    std::to_string(found.deltas), CodecsOf(found.spec),
+                    Bytes(BytesOf(found.spec))});
+  for (const serve::BadVersion& version : versions.bad)
+    rows.push_back({std::to_string(version.number), "cannot be loaded", "", "", ""});
+  const serve::ModelSpec& newest = versions.good.rbegin()->second.spec;
+  return Format("{}\n{}\n{}: a folder of versions, of which {} is the newest{}; checksums good\n",
+                TablesText(newest), TextTable(rows), folder, newest.version,
+                versions.bad.empty() ? "" : " of those that can be loaded");
+}
+
+std::string VersionsJson(const FoundVersions& versions) {
   Json json = {{"versions", Json::array()}};
-  for (const VersionFolder& version : versions)
-    json["versions"].push_back(DirectoryJson(Load(version.path)));
+  for (const auto& [number, found] : versions.good)
+    json["versions"].push_back(DirectoryJson(found));
+  for (const auto& [number, why] : versions.bad)
+    json["bad_versions"].push_back({{"version", number}, {"error", why}});
   return json.dump(2) + "\n";
+}
+
+std::string FailureOf(const std::string& folder, const FoundVersions& versions) {
+  if (versions.bad.empty()) return "";
+  const std::string rollback = RollbackText(folder, versions.bad, versions.good.rbegin()->first);
+  return Format("{}: {}{}{}", folder, BadVersionsText(versions.bad), rollback.empty() ? "" : "; ",
+                rollback);
+}
+
+}  // namespace
+
+ModelDirectorySummary SummarizeModelDirectory(const std::string& directory, bool as_json) {
+  const std::vector<VersionFolder> folders = VersionFoldersIn(directory);
+  if (folders.empty()) {
+    const Found found = Load(directory);
+    return {as_json ? DirectoryJson(found).dump(2) + "\n" : DirectoryText(found), ""};
+  }
+  const FoundVersions versions = LoadVersions(directory, folders);
+  return {as_json ? VersionsJson(versions) : VersionsText(directory, versions),
+          FailureOf(directory, versions)};
 }
 
 }  // namespace tessera::cli

@@ -7,9 +7,13 @@
 
 namespace tessera::cli {
 
-// Throw Error as serve::LoadServedModel does.
-std::string ModelDirectoryText(const std::string& directory);
-std::string ModelDirectoryJson(const std::string& directory);
+struct ModelDirectorySummary {
+  std::string text;
+  std::string failure;  // the versions of a folder that cannot be loaded, and what to do; "": none
+};
+
+// Throws Error as serve::LoadServedModel does; of a folder where no version can be loaded.
+ModelDirectorySummary SummarizeModelDirectory(const std::string& directory, bool as_json);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_SHOW_MODEL_DIRECTORY_SUMMARY_H_

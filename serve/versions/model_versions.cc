@@ -50,7 +50,10 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
     return;
   }
   CheckAreThere(policy_, VersionFoldersIn(directory_), directory_);
-  Use(LoadChosen(options_.new_inputs));
+  if (policy_.numbers.empty() && options_.bad_deltas == BadDeltas::kServeLastGood)
+    LoadNewestGood();
+  else
+    Use(LoadChosen(options_.new_inputs));
 }
 
 ModelVersions::ModelVersions(std::string name, Predictor& predictor)
@@ -95,7 +98,9 @@ std::shared_ptr<Predictor> ModelVersions::Find(std::string_view version) const {
 }
 
 std::vector<VersionFolder> ModelVersions::Chosen() const {
-  return ChosenVersions(policy_, VersionFoldersIn(directory_), directory_);
+  const std::vector<VersionFolder> there = VersionFoldersIn(directory_);
+  if (there.empty()) CheckHasVersionsLeft(directory_);
+  return ChosenVersions(policy_, there, directory_);
 }
 
 std::shared_ptr<Predictor> ModelVersions::Load(const VersionFolder& folder,
@@ -110,6 +115,22 @@ std::shared_ptr<Predictor> ModelVersions::Load(const VersionFolder& folder,
   options.before = before;
   options.beside = !versions().empty();
   return std::make_shared<Predictor>(folder.path, options);
+}
+
+void ModelVersions::LoadNewestGood() {
+  const std::vector<VersionFolder> there = VersionFoldersIn(directory_);
+  Versions good;
+  std::shared_ptr<const ServedModel> newer;
+  for (auto folder = there.rbegin(); folder != there.rend(); ++folder) try {
+      if (std::ssize(good) == policy_.latest) break;
+      good.insert(good.begin(), {folder->number, Load(*folder, newer.get(), options_.new_inputs)});
+      newer = good.front().predictor->model();
+    } catch (const Error& error) {
+      passed_over_.push_back({folder->number, error.what()});
+    }
+  if (good.empty()) ThrowNoneIsGood(directory_, passed_over_);
+  Use(std::move(good));
+  retired_.newest_version_seen = there.back().number;
 }
 
 ModelVersions::Versions ModelVersions::LoadChosen(bool new_inputs) {
@@ -185,11 +206,11 @@ bool ModelVersions::FollowFolder() {
   if (!is_folder_) return false;
   const std::lock_guard one_at_a_time(reload_mutex_);
   const std::vector<VersionFolder> chosen = Chosen();
-  if (AreSame(versions(), chosen)) return false;
-  if (!chosen.empty()) {
+  {
     const std::lock_guard lock(mutex_);
-    retired_.newest_version_seen = std::max(retired_.newest_version_seen, chosen.back().number);
+    retired_.newest_version_seen = chosen.back().number;
   }
+  if (AreSame(versions(), chosen)) return false;
   Counted([&] { Use(LoadChosen(options_.new_inputs)); });
   return true;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "serve/predictor.h"
+#include "serve/versions/bad_versions.h"
 #include "serve/versions/version_policy.h"
 
 namespace tessera::serve {
@@ -31,7 +32,9 @@ struct LoadCounts {
 
 class ModelVersions {
  public:
-  // Throws Error as Predictor does, and for a policy that names a version that is not there.
+  // Throws Error as Predictor does, and for a policy that names a version that is not there. Of a
+  // folder whose newest versions are to be served, those that cannot be loaded are passed over
+  // under BadDeltas::kServeLastGood, as a Reload goes on with what was served; none must be left.
   ModelVersions(std::string name, std::string directory, const VersionPolicy& policy,
                 PredictorOptions options);
   // A model directory with a predictor that is there, and outlives this.
@@ -40,6 +43,9 @@ class ModelVersions {
   const std::string& name() const { return name_; }
   // The versions that are served, oldest first; at least one.
   std::vector<ServedVersion> versions() const;
+  // Those that were passed over when this was made, the newest first.
+  const std::vector<BadVersion>& passed_over() const { return passed_over_; }
+  const std::string& directory() const { return directory_; }
   // The one that answers requests which name no version, but for the canary's share.
   std::shared_ptr<Predictor> current() const;
   // The one that answers the next request which names no version: current() or the canary.
@@ -67,6 +73,8 @@ class ModelVersions {
 
  private:
   using Versions = std::vector<ServedVersion>;
+  // Serves the newest versions of the folder that can be loaded.
+  void LoadNewestGood();
   // The versions that are chosen: those that are served already, and others, which it loads.
   Versions LoadChosen(bool new_inputs);
   // Loads, and counts how it went.
@@ -84,7 +92,8 @@ class ModelVersions {
   const VersionPolicy policy_;
   const PredictorOptions options_;
   ShareCounter to_canary_, to_shadow_;
-  const bool is_folder_;      // of versions
+  const bool is_folder_;  // of versions
+  std::vector<BadVersion> passed_over_;
   std::mutex reload_mutex_;   // one at a time
   mutable std::mutex mutex_;  // of what follows
   Versions versions_;

@@ -21,7 +21,6 @@ int64_t ParseVersion(std::string_view part, const std::string& text) {
 }
 
 std::string Listed(const std::vector<VersionFolder>& versions) {
-  if (versions.empty()) return "none at all";
   std::string text;
   for (const VersionFolder& version : versions)
     text += (text.empty() ? "" : ", ") + std::to_string(version.number);
@@ -90,8 +89,10 @@ std::vector<VersionFolder> ChosenVersions(const VersionPolicy& policy,
                            : std::ranges::count(policy.numbers, version->number) > 0;
     if (named) chosen.insert(chosen.begin(), *version);
   }
+  if (there.empty()) throw Error(Format("{}: no version is in this folder any more", where));
   if (chosen.empty())
-    throw Error(Format("{}: no version is left to answer: there is {}", where, Listed(there)));
+    throw Error(Format("{}: none of the versions that --versions names is there any more, but {}",
+                       where, Listed(there)));
   return chosen;
 }
 

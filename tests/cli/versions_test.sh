@@ -67,13 +67,20 @@ fails_saying "--canary 4:20: that of model model was said before" serve models -
   --canary 4:10 --canary 4:20
 
 # ---- two versions of one model, and another model
-"$tessera" serve a=models b=plain --versions a=latest:2 --port 0 --watch 50 >served 2>errors &
-server=$!
+# started ARGS…: a server, process $server, listens on $port; files served and errors have what it
+# says.
+started() {
+  "$tessera" serve "$@" --port 0 >served 2>errors &
+  server=$!
+  for _ in $(seq 600); do
+    port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && return
+    sleep 0.1
+  done
+  fail "no server: $(cat errors)"
+}
+stopped() { kill -TERM $server && wait $server || fail "the server ended with $?"; }
 trap 'kill -9 $server 2>/dev/null' EXIT
-for _ in $(seq 600); do
-  port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && break
-  sleep 0.1
-done
+started a=models b=plain --versions a=latest:2 --watch 50
 has served "serving a, versions 3, 4, 2 tables"
 has served "; b, version 2, 2 tables"
 # scored PATH VERSION: the version answers.
@@ -106,11 +113,61 @@ eventually served "took up a: versions 3, 6"
 scored a/versions/6 6
 mv models/withdrawn-4 models/4
 eventually served "took up a: versions 4, 6"
-kill -TERM $server
-wait $server || fail "the server ended with $?"
+stopped
 [ ! -s errors ] || fail "errors: $(cat errors)"
 run 0 rollback models --to 3
 has out "models: version 3 is the newest; taken back: 5, 4"
+
+# ---- damaged versions: serve starts with the newest that can be loaded, and says which cannot, why
+# and what to do; inspect shows the others
+mkdir bad && cp -r models/3 bad/3
+run 0 quantize later.safetensors -o bad
+run 0 quantize model.safetensors -o bad
+for version in 4 5; do printf none >bad/$version/weights-$version.safetensors; done
+started a=bad --watch 0
+has served "serving a, version 3, 2 tables"
+has errors "version 5 cannot be loaded: bad/5/weights-5.safetensors: "
+has errors "; version 4 cannot be loaded: bad/4/weights-4.safetensors: "
+has errors "; the model is version 3: tessera rollback bad --to 3 takes back the versions above 3"
+scored a 3
+curl -s "127.0.0.1:$port/metrics" >metrics
+has metrics 'tessera_model_newest_version_seen{model="a"} 5'
+stopped
+run 1 inspect bad
+has out "bad: a folder of versions, of which 3 is the newest of those that can be loaded"
+grep -qE '^3 +3 +0 +int8 ' out || fail "no line of version 3: $(cat out)"
+grep -qE '^4 +cannot be loaded' out || fail "no line of version 4: $(cat out)"
+has err "tessera: bad: version 4 cannot be loaded: bad/4/weights-4.safetensors: "
+has err "; tessera rollback bad --to 3 takes back the versions above 3"
+run 1 inspect bad --json
+json out '[v["version"] for v in d["versions"]] == [3]'
+json out '[v["version"] for v in d["bad_versions"]] == [4, 5]'
+json out '"weights-5.safetensors" in d["bad_versions"][1]["error"]'
+started a=bad --watch 50
+eventually errors "the model stays version 3"  # version 5 was tried again
+run 0 rollback bad --to 3
+mv bad/3 bad/withdrawn-3
+eventually errors "bad: all versions in this folder are withdrawn (withdrawn-3, withdrawn-4, \
+withdrawn-5)"
+scored a 3
+rm -r bad
+eventually errors "bad: no version is in this folder any more; the model stays version 3"
+stopped
+mkdir bad && cp -r models/3 models/withdrawn-5 bad && mv bad/withdrawn-5 bad/5
+for version in 3 5; do printf none >bad/$version/weights-$version.safetensors; done
+for command in serve inspect; do
+  fails_saying "bad: no version can be loaded: " $command bad
+  has err "version 5 cannot be loaded: bad/5/weights-5.safetensors: "
+  has err "; version"
+  has err "tessera rollback bad --to VERSION"
+done
+
+# ---- rollback says what it wants in place of a file and of a version
+fails_saying "eval.tsv: expected a folder of versions, which tessera quantize CHECKPOINT -o DIR \
+--keep N makes, got a file" rollback eval.tsv
+fails_saying "model.safetensors: expected a folder of versions" rollback model.safetensors
+fails_saying "models/3: expected a folder of versions, got version 3 in one: tessera rollback \
+$PWD/models" rollback models/3
 
 # ---- a folder whose versions were all taken back: each command names them, and what to do
 mkdir gone && cp -r models/3 gone/withdrawn-3 && cp -r models/3 gone/withdrawn-12

@@ -35,20 +35,6 @@ std::string ModelsIn(const std::string& folder) {
   return text;
 }
 
-// Throws for a folder of versions that were all taken back.
-void CheckHasVersionsLeft(const std::string& folder) {
-  const std::vector<int64_t> withdrawn = WithdrawnIn(folder);
-  if (withdrawn.empty()) return;
-  std::string names;
-  for (const int64_t number : withdrawn)
-    names += Format("{}withdrawn-{}", names.empty() ? "" : ", ", number);
-  throw Error(
-      Format("{}: all versions in this folder are withdrawn ({}): mv {} {} makes the newest a "
-             "version again, and tessera quantize CHECKPOINT -o {} writes the next one",
-             folder, names, PathIn(folder, Format("withdrawn-{}", withdrawn.back())),
-             PathIn(folder, std::to_string(withdrawn.back())), folder));
-}
-
 }  // namespace
 
 std::optional<SavedForm> FormIn(const std::string& folder) {

@@ -103,6 +103,19 @@ std::vector<int64_t> WithdrawnIn(const std::string& folder) {
   return withdrawn;
 }
 
+void CheckHasVersionsLeft(const std::string& folder) {
+  const std::vector<int64_t> withdrawn = WithdrawnIn(folder);
+  if (withdrawn.empty()) return;
+  std::string names;
+  for (const int64_t number : withdrawn)
+    names += (names.empty() ? "" : ", ") + Named(kWithdrawn, number);
+  throw Error(
+      Format("{}: all versions in this folder are withdrawn ({}): mv {} {} makes the newest a "
+             "version again, and tessera quantize CHECKPOINT -o {} writes the next one",
+             folder, names, PathIn(folder, Named(kWithdrawn, withdrawn.back())),
+             PathIn(folder, std::to_string(withdrawn.back())), folder));
+}
+
 std::string NewestVersionOf(const std::string& path) {
   const std::vector<VersionFolder> versions = VersionFoldersIn(path);
   return versions.empty() ? path : versions.back().path;

@@ -27,6 +27,9 @@ std::vector<VersionFolder> VersionFoldersIn(const std::string& folder);
 bool HoldsVersions(const std::string& folder);
 // The numbers of the versions in a folder that were taken back, the oldest first.
 std::vector<int64_t> WithdrawnIn(const std::string& folder);
+// Throws Error, which says what to do, for a folder of versions that were all taken back.
+// REQUIRES: a folder without versions.
+void CheckHasVersionsLeft(const std::string& folder);
 // The newest version's subfolder of a folder of versions; of all else the path itself.
 std::string NewestVersionOf(const std::string& path);
 // Where a version lies.

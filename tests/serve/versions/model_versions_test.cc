@@ -22,6 +22,8 @@ using tessera::testing::MakeSmallModel;
 using tessera::testing::SmallModel;
 using tessera::testing::TempPath;
 using tessera::testing::WriteSmallModel;
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 class ModelVersionsTest : public ::testing::Test {
@@ -40,10 +42,19 @@ class ModelVersionsTest : public ::testing::Test {
     AddVersion(*first_, name);
     return AddVersion(*second_, name);
   }
+  // Makes a version one that cannot be loaded.
+  static void Damage(const std::string& folder, int64_t number) {
+    std::ofstream(Format("{}/{}/weights-{}.safetensors", folder, number, number)) << "none";
+  }
+  // The versions that a start serves where bad ones are passed over.
+  static std::string Started(const std::string& folder, const std::string& policy) {
+    return VersionsText(ModelVersions("m", folder, ParseVersionPolicy(policy), kLastGood));
+  }
   static std::vector<float> Scores(const std::shared_ptr<Predictor>& predictor) {
     return predictor->Predict(first_->request);
   }
 
+  static inline const PredictorOptions kLastGood = {.bad_deltas = BadDeltas::kServeLastGood};
   static inline SmallModel *first_ = nullptr, *second_ = nullptr;
 };
 
@@ -76,8 +87,12 @@ TEST_F(ModelVersionsTest, ComeAndGoWithTheirFolders) {
   EXPECT_EQ(VersionsText(model), "3");  // 2 is not used again
   EXPECT_EQ(model.load_counts().good, 2);
   std::filesystem::remove_all(folder + "/1");
-  std::filesystem::remove_all(folder + "/3");
-  EXPECT_THAT(ErrorOf([&] { model.Follow(); }), HasSubstr("no version is left to answer"));
+  std::filesystem::rename(folder + "/3", folder + "/withdrawn-3");
+  EXPECT_THAT(ErrorOf([&] { model.Follow(); }),
+              HasSubstr("all versions in this folder are withdrawn (withdrawn-2, withdrawn-3)"));
+  std::filesystem::remove_all(folder);
+  EXPECT_THAT(ErrorOf([&] { model.Follow(); }),
+              EndsWith("follow: no version is in this folder any more"));
   EXPECT_EQ(Scores(model.current()), second_->scores);
 }
 
@@ -85,7 +100,7 @@ TEST_F(ModelVersionsTest, StayWhatTheyWereWhereTheNextIsBad) {
   const std::string folder = TwoVersions("bad");
   ModelVersions model("m", folder, ParseVersionPolicy("latest:2"), {});
   AddVersion(*first_, "bad");
-  std::ofstream(folder + "/3/weights-3.safetensors") << "none";
+  Damage(folder, 3);
   EXPECT_THAT(ErrorOf([&] { model.Follow(); }), HasSubstr("bad/3/"));
   EXPECT_EQ(model.load_counts().failed, 1);
   EXPECT_EQ(model.delta_counts().newest_version_seen, 3);
@@ -95,6 +110,33 @@ TEST_F(ModelVersionsTest, StayWhatTheyWereWhereTheNextIsBad) {
   EXPECT_THAT(ErrorOf([&] { model.Follow(); }),
               HasSubstr("bad/4: model.json says version 1: expected the number of its folder"));
   EXPECT_EQ(Scores(model.current()), second_->scores);
+}
+
+TEST_F(ModelVersionsTest, StartWithTheNewestThatCanBeLoaded) {
+  const std::string folder = TwoVersions("start");
+  AddVersion(*first_, "start");
+  Damage(folder, 3);
+  ModelVersions model("m", folder, {}, kLastGood);
+  EXPECT_EQ(VersionsText(model), "2");
+  EXPECT_EQ(Scores(model.current()), second_->scores);
+  ASSERT_EQ(model.passed_over().size(), 1u);
+  EXPECT_EQ(model.passed_over()[0].number, 3);
+  EXPECT_THAT(model.passed_over()[0].why, HasSubstr("start/3/weights-3.safetensors"));
+  EXPECT_EQ(model.delta_counts().newest_version_seen, 3);
+  EXPECT_THAT(ErrorOf([&] { model.Follow(); }), HasSubstr("start/3/"));  // and is tried again
+  EXPECT_EQ(VersionsText(model), "2");
+  EXPECT_EQ(Started(folder, "latest:2"), "1, 2");
+  EXPECT_THAT(ErrorOf([&] { Started(folder, "2,3"); }), HasSubstr("start/3/"));  // it was named
+  EXPECT_THAT(ErrorOf([&] { ModelVersions("m", folder, {}, {}); }), HasSubstr("start/3/"));
+  WithdrawAbove(folder, 2);
+  EXPECT_FALSE(model.Follow());
+  EXPECT_EQ(model.delta_counts().newest_version_seen, 2);
+  Damage(folder, 2);
+  Damage(folder, 1);
+  EXPECT_THAT(ErrorOf([&] { Started(folder, "latest"); }),
+              AllOf(HasSubstr("start: no version can be loaded: version 2 cannot be loaded: "),
+                    HasSubstr("; version 1 cannot be loaded: "), HasSubstr("; write the next one "),
+                    HasSubstr("tessera rollback " + folder + " --to VERSION")));
 }
 
 TEST_F(ModelVersionsTest, TakeDeltasWithNumbersOfTheirOwn) {

@@ -87,9 +87,9 @@ TEST(VersionPolicy, SaysWhichVersionsAreThere) {
   EXPECT_EQ(ErrorOf([] { CheckAreThere(ParseVersionPolicy("3,4"), kThere, "m"); }),
             "m: there is no version 4, but 2, 3, 5");
   CheckAreThere(ParseVersionPolicy("3,5"), kThere, "m");
-  EXPECT_EQ(ErrorOf([] { Chosen("4"); }), "m: no version is left to answer: there is 2, 3, 5");
-  EXPECT_EQ(ErrorOf([] { Chosen("latest", {}); }),
-            "m: no version is left to answer: there is none at all");
+  EXPECT_EQ(ErrorOf([] { Chosen("4"); }),
+            "m: none of the versions that --versions names is there any more, but 2, 3, 5");
+  EXPECT_EQ(ErrorOf([] { Chosen("latest", {}); }), "m: no version is in this folder any more");
 }
 
 }  // namespace
