@@ -48,6 +48,13 @@ std::optional<BodyEncoding> ParseBodyEncoding(std::string_view name) {
   return {};
 }
 
+void CheckIsNotEncoded(std::string_view body) {
+  constexpr std::string_view kGzipBegin = "\x1f\x8b\x08";  // RFC 1952, deflate inside
+  constexpr size_t kHeader = 8;  // a safetensors body may begin so, with the length of its JSON
+  if (!body.starts_with(kGzipBegin) || (body.size() > kHeader && body[kHeader] == '{')) return;
+  throw HttpError(400, "the body is gzip data, but its head has no Content-Encoding: gzip");
+}
+
 BodyDecoder::BodyDecoder(BodyEncoding encoding, std::string encoded, size_t most)
     : encoding_(encoding), encoded_(std::move(encoded)), most_(most), end_(&stream_, inflateEnd) {
   const int window = kWindow + (encoding_ == BodyEncoding::kGzip ? kGzipFormat : 0);

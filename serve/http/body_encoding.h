@@ -17,6 +17,9 @@ enum class BodyEncoding { kIdentity, kGzip, kDeflate };
 // "gzip", "x-gzip", "deflate", "identity" or "", in any case; nothing for another one.
 std::optional<BodyEncoding> ParseBodyEncoding(std::string_view name);
 
+// Throws HttpError 400 for a body that came without Content-Encoding but is gzip data.
+void CheckIsNotEncoded(std::string_view body);
+
 // Decodes a body step by step, so that a small one that becomes a large one holds no thread.
 class BodyDecoder {
  public:

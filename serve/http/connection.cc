@@ -193,6 +193,7 @@ void Connection::OnRequest() {
   entry_.request_bytes = std::ssize(message.body());
   const auto name = message[http::field::content_encoding];
   const auto encoding = ParseBodyEncoding({name.data(), name.size()}).value();
+  if (encoding == BodyEncoding::kIdentity) CheckIsNotEncoded(message.body());
   if (encoding == BodyEncoding::kIdentity || message.body().empty()) return Dispatch();
   decoder_.emplace(encoding, std::move(message.body()), limits_.max_body);
   Decode();

@@ -55,6 +55,12 @@ TEST(BodyEncoding, Names) {
     EXPECT_EQ(ParseBodyEncoding(name), std::nullopt) << name;
 }
 
+TEST(BodyEncoding, IsNoticedWhereItIsNotNamed) {
+  EXPECT_THROW(CheckIsNotEncoded(*Gzip(std::string(1000, 'x'))), HttpError);
+  for (const std::string body : {"", "{}", "\x1f", "\x1f\x8b"}) CheckIsNotEncoded(body);
+  CheckIsNotEncoded(std::string("\x1f\x8b\x08\0\0\0\0\0{", 9));  // safetensors of a long header
+}
+
 TEST(BodyEncoding, DecodesOfAnySize) {
   for (const size_t size : {0, 1, 1000, 300'000, 900'000})
     for (const std::string& text : {Noise(size), std::string(size, 'x')}) {
