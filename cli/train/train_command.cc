@@ -314,10 +314,10 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   const TrainingRunOptions options = MakeRunOptions(flags, resumed);
   const TrainingRunReport report = is_leader ? RunWithOutput(options, trainer, data, curve, logs)
                                              : RunTraining(trainer, data, options);
-  EndVerify(flags, verifier.get());
+  const std::optional<VerifyReport> verified = EndVerify(verifier.get());
   const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
   if (is_leader && report.stopped) SayInterrupted(flags, signal);
-  if (is_leader && !report.stopped) SayResults(flags, config, data, report, curve);
+  if (is_leader && !report.stopped) SayResults(flags, config, data, report, curve, verified);
   if (logs.run != nullptr && is_leader) logs.run->End(report, trainer.progress());
   return InterruptedExit(signal);
 }
@@ -351,7 +351,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
   CheckKeptBeside(flags, resumed.progress);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
-  CheckVerify(flags, config, with_ranks);
+  CheckVerify(flags, config);
   const bool on_gpu = ParseDevice(flags.device) != Device::Cpu();
   if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();
   const DataSets data(config, selection);
@@ -365,7 +365,8 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   return OnRanks(flags, [&](Communicator* comm) {
     const int rank = comm == nullptr ? 0 : comm->rank();
     const TraceHere here(trace ? &trace->Thread(rank, "step") : nullptr);
-    const int code = TrainOnRank(flags, config, data, there, resumed, comm, logs);
+    const int code = SavingDifference(
+        flags, [&] { return TrainOnRank(flags, config, data, there, resumed, comm, logs); });
     if (trace) WriteTrace(flags.trace, *trace, comm);
     return code;
   });

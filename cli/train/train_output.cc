@@ -140,7 +140,8 @@ void SaySplit(const DataSets& data) {
 }
 
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
-                const TrainingRunReport& report, const LossCurve& curve) {
+                const TrainingRunReport& report, const LossCurve& curve,
+                const std::optional<VerifyReport>& verified) {
   const std::optional<MetricValues> optimum = data.Optimum();
   const std::string picture = curve.Draw(optimum ? std::optional(optimum->log_loss) : std::nullopt);
   if (!picture.empty()) Note("\nloss while training\n" + picture + "\n");
@@ -152,7 +153,7 @@ void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSe
     std::fputs(UnknownItemsText(unknown.get(), where).c_str(), stdout);
   if (report.evaluations) SayEvaluations(flags, config, *report.evaluations);
   if (!flags.checkpoint.empty()) Note("saved " + flags.checkpoint, {{"path", flags.checkpoint}});
-  if (!flags.json.empty()) ReplaceTextFile(flags.json, ReportJson(report, optimum, data));
+  if (!flags.json.empty()) ReplaceTextFile(flags.json, ReportJson(report, optimum, data, verified));
 }
 
 }  // namespace tessera::cli

@@ -3,6 +3,7 @@
 // The output of `tessera train`: progress, lines of epochs and evaluations, the final report,
 // MLPerf's log, the folder of --run.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "cli/train/run_recorder.h"
 #include "cli/train/train_command_flags.h"
 #include "train/run/training_run.h"
+#include "train/verify/run_verifier.h"
 
 namespace tessera::cli {
 
@@ -32,9 +34,10 @@ void SayInterrupted(const TrainFlags& flags, int signal);
 // How rows are split, and what is known of the parts; nothing where they are not.
 void SaySplit(const DataSets& data);
 
-// Prints the curve, the table and what was saved; writes --json.
+// Prints the curve, the table and what was saved; writes --json, with what --verify found.
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
-                const TrainingRunReport& report, const LossCurve& curve);
+                const TrainingRunReport& report, const LossCurve& curve,
+                const std::optional<VerifyReport>& verified);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_TRAIN_OUTPUT_H_

@@ -106,6 +106,13 @@ void AddEvaluations(Json& json, const EvaluationsReport& evaluations) {
   json["stopped_early"] = StopToJson(evaluations.stop);
 }
 
+void AddVerify(Json& json, const VerifyReport& v) {
+  json["verify"] = {{"record", v.record},
+                    {"equal", v.equal},
+                    {"added", v.added},
+                    {"difference", v.difference.empty() ? Json(nullptr) : Json(v.difference)}};
+}
+
 // "best auc 0.7672, of step 79 (epoch 1, 1.00 of it)".
 std::string BestLine(const EvaluationsReport& evaluations) {
   const auto& [at, value] = *evaluations.best;
@@ -173,7 +180,7 @@ std::string FinalTable(const TrainingRunReport& report,
 }
 
 std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,
-                       const DataSets& data) {
+                       const DataSets& data, const std::optional<VerifyReport>& verified) {
   Json json;
   AddEvaluation(json, report.evaluation);
   json["seconds"] = report.seconds;
@@ -199,6 +206,13 @@ std::string ReportJson(const TrainingRunReport& report, const std::optional<Metr
   AddSplit(data.split(), data.split_counts(), json);
   AddUnknownItems(data.unknown_items().get(), "unknown_items", json);
   AddUnknownItems(data.unknown_eval_items().get(), "unknown_eval_items", json);
+  if (verified) AddVerify(json, *verified);
+  return json.dump(2) + "\n";
+}
+
+std::string DifferenceJson(const VerifyReport& report) {
+  Json json;
+  AddVerify(json, report);
   return json.dump(2) + "\n";
 }
 

@@ -7,6 +7,7 @@
 #include "train/config/evaluation_config.h"
 #include "train/data_sets.h"
 #include "train/run/training_report.h"
+#include "train/verify/run_verifier.h"
 
 namespace tessera::cli {
 
@@ -42,10 +43,14 @@ std::string FinalTable(const TrainingRunReport& report, const std::optional<Metr
 // "best", "seconds"}, …], "best": {"metric", "value", "epoch", "step", "epoch_fraction"} or null,
 // and "stopped_early": "target", "patience" or null. Where items of the rows that were read have no
 // id of their own, "unknown_items" and "unknown_eval_items": {feature: {"items", "unknown"}, …},
-// as often as they were read. With data.split "split" (cli/show/split_text.h). What is not defined
-// is null.
+// as often as they were read. With data.split "split" (cli/show/split_text.h). With --verify
+// "verify": {"record", "equal", "added", "difference": null}, the numbers of digests. What is not
+// defined is null.
 std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,
-                       const DataSets& data);
+                       const DataSets& data, const std::optional<VerifyReport>& verified);
+
+// {"verify": …} of a training that ended by a difference, whose text "difference" is.
+std::string DifferenceJson(const VerifyReport& report);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_TRAIN_REPORT_H_

@@ -3,8 +3,11 @@
 #include <utility>
 
 #include "cli/show/log.h"
+#include "cli/train/train_report.h"
+#include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
+#include "runtime/files/files.h"
 
 namespace tessera::cli {
 
@@ -21,8 +24,10 @@ void AddVerifyFlags(Command app, TrainFlags& flags) {
       .Value("N");
 }
 
-void CheckVerify(const TrainFlags& flags, const TrainConfig& config, bool with_ranks) {
-  if (!flags.verify.empty()) CheckCanDigest(config, ParseDevice(flags.device), with_ranks);
+void CheckVerify(const TrainFlags& flags, const TrainConfig& config) {
+  if (flags.verify.empty()) return;
+  const int ranks = UnderMpirun() ? MpiSize() : flags.ranks.value_or(1);
+  CheckCanDigest(config, ParseDevice(flags.device), ranks);
 }
 
 std::unique_ptr<RunRecord> ReadRecord(const TrainFlags& flags, const TrainConfig& config) {
@@ -38,12 +43,22 @@ std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, std::unique_pt
                                        flags.verify_every.value_or(kEvery));
 }
 
-void EndVerify(const TrainFlags& flags, RunVerifier* verifier) {
-  if (verifier == nullptr) return;
+std::optional<VerifyReport> EndVerify(RunVerifier* verifier) {
+  if (verifier == nullptr) return {};
   verifier->End();
-  const auto [compared, added] = verifier->counts();
-  Note(Format("verify {}: equal digests: {}, added: {}", flags.verify, compared, added),
-       {{"equal", compared}, {"added", added}});
+  const VerifyReport& report = verifier->report();
+  Note(Format("verify {}: equal digests: {}, added: {}", report.record, report.equal, report.added),
+       {{"equal", report.equal}, {"added", report.added}});
+  return report;
+}
+
+int SavingDifference(const TrainFlags& flags, const std::function<int()>& train) {
+  try {
+    return train();
+  } catch (const RunDifference& difference) {
+    if (!flags.json.empty()) ReplaceTextFile(flags.json, DifferenceJson(difference.report()));
+    throw;
+  }
 }
 
 }  // namespace tessera::cli

@@ -1,7 +1,9 @@
 #ifndef TESSERA_CLI_TRAIN_VERIFY_FLAGS_H_
 #define TESSERA_CLI_TRAIN_VERIFY_FLAGS_H_
 // tessera train --verify and --verify-every: a run held against the record of another one.
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/command_line.h"
 #include "cli/train/train_command_flags.h"
@@ -12,7 +14,7 @@ namespace tessera::cli {
 void AddVerifyFlags(Command app, TrainFlags& flags);
 
 // Throws Error for what --verify does not go with.
-void CheckVerify(const TrainFlags& flags, const TrainConfig& config, bool with_ranks);
+void CheckVerify(const TrainFlags& flags, const TrainConfig& config);
 
 // Reads the record; null without --verify. Throws Error for one that this run cannot be held
 // against.
@@ -21,8 +23,10 @@ std::unique_ptr<RunRecord> ReadRecord(const TrainFlags& flags, const TrainConfig
 // Watches the trainer's steps; null without a record. Throws Error as RunVerifier does.
 std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, std::unique_ptr<RunRecord> record,
                                          Trainer& trainer);
-// Compares or adds the last state, and says how many digests were compared. `verifier` may be null.
-void EndVerify(const TrainFlags& flags, RunVerifier* verifier);
+// Compares or adds the last state, and says how many digests were equal. `verifier` may be null.
+std::optional<VerifyReport> EndVerify(RunVerifier* verifier);
+// Returns train(); a RunDifference that ends it goes into --json, too.
+int SavingDifference(const TrainFlags& flags, const std::function<int()>& train);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_VERIFY_FLAGS_H_

@@ -5,10 +5,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
+#include <utility>
 
+#include "comm/local_communicator.h"
 #include "tests/testing/error_of.h"
 #include "tests/train/testing/files.h"
+#include "tests/train/testing/ranks_run.h"
 #include "tests/train/testing/small_run.h"
 #include "train/data_sets.h"
 
@@ -50,9 +54,10 @@ struct Disturbed {
 
 // Trains on the batches with a record of every step at `path`; disturbed before step `at` + 1.
 Disturbed Train(const TrainConfig& config, const std::vector<Batch>& batches,
-                const std::string& path, int64_t at = -1, const Disturb& disturb = nullptr) {
+                const std::string& path, int64_t at = -1, const Disturb& disturb = nullptr,
+                std::optional<TrainingRanks> ranks = {}) {
   Context ctx({.threads = 2, .seed = config.seed});
-  Trainer trainer(ctx, config);
+  Trainer trainer(ctx, config, std::move(ranks));
   Disturbed disturbed;
   RunVerifier verifier(trainer, std::make_unique<RunRecord>(path, config, PipelineKind::kNone), 1);
   disturbed.error = testing::ErrorOf([&] {
@@ -165,6 +170,25 @@ TEST_F(RunVerifierTest, FlippedBitsOfDataAreNamed) {
   }
 }
 
+TEST_F(RunVerifierTest, OneRankHasTheBitsOfNone) {
+  const auto error_of = [&](const std::string& plan, const WireCodecs& codecs) {
+    std::string error;
+    RunLocalRanks(1, [&](Communicator& comm) {
+      const TrainingRanks ranks{&comm, testing::PlanFor(config_, 1, plan), codecs};
+      error = testing::ErrorOf([&] { Train(config_, batches_, path_, -1, nullptr, ranks); });
+      if (error.empty()) error = Train(config_, batches_, path_, -1, nullptr, ranks).error;
+    });
+    return error;
+  };
+  const std::string record = testing::ReadFile(path_);
+  for (const char* plan : {"table_wise", "row_wise", "column_wise", "data_parallel"})
+    EXPECT_EQ(error_of(plan, {}), "") << plan;
+  EXPECT_EQ(testing::ReadFile(path_), record);
+  EXPECT_EQ(error_of("row_wise", ParseWireCodecs("bf16")),
+            "--verify beside --ranks 1 compares the bits of a training without ranks: not with "
+            "--wire-codecs");
+}
+
 TEST_F(RunVerifierTest, ARunThatWasCutOffAddsWhatIsMissing) {
   const std::string record = testing::ReadFile(path_);
   const size_t half = record.size() / 2;
@@ -188,12 +212,11 @@ TEST_F(RunVerifierTest, RefusesWhatItCannotCompare) {
   testing::WriteFile("record.jsonl", "{\"auc\": 1}\n");
   EXPECT_TRUE(verify(config_).starts_with(path_ + ":1: it is no record of tessera train --verify"));
   other.tables[1].location = EmbeddingLocation::kManagedCaching;
-  EXPECT_EQ(testing::ErrorOf([&] { CheckCanDigest(other, Device::Cpu(), false); }),
+  EXPECT_EQ(testing::ErrorOf([&] { CheckCanDigest(other, Device::Cpu(), 1); }),
             "--verify reads the rows of tables in this process's memory: not beside location "
             "MANAGED_CACHING of table b");
-  EXPECT_EQ(testing::ErrorOf([&] { CheckCanDigest(config_, Device::Cpu(), true); }),
-            "--verify reads the rows of tables in this process's memory: not beside --ranks, or "
-            "mpirun");
+  EXPECT_EQ(testing::ErrorOf([&] { CheckCanDigest(config_, Device::Cpu(), 2); }),
+            "--verify reads the rows of tables in this process's memory: not beside 2 ranks");
 }
 
 }  // namespace

@@ -19,7 +19,11 @@ void AddDifference(const LocatedSum& recorded, const LocatedSum& now, const char
 }  // namespace
 
 RunVerifier::RunVerifier(Trainer& trainer, std::unique_ptr<RunRecord> record, int64_t every)
-    : trainer_(trainer), digest_(trainer), record_(std::move(record)), every_(every) {
+    : trainer_(trainer),
+      digest_(trainer),
+      record_(std::move(record)),
+      every_(every),
+      report_{.record = record_->path()} {
   TESSERA_CHECK_GE(every, 1, "verify: steps from one digest to the next");
   const int64_t step = trainer.progress().step;
   if (const StepDigest* recorded = record_->FindState(step))
@@ -36,7 +40,7 @@ void RunVerifier::OnStep(const Batch& part) {
   const StepDigest now = digest_.OfStep(part);
   if (recorded != nullptr) return Compare(Format("step {}", step), step, *recorded, now);
   record_->AddStep(step, now);
-  ++counts_.added;
+  ++report_.added;
 }
 
 void RunVerifier::End() {
@@ -45,19 +49,22 @@ void RunVerifier::End() {
   if (const StepDigest* recorded = record_->FindState(step))
     return Compare(Format("the state after step {}", step), step + 1, *recorded, now);
   record_->AddState(step, now);
-  ++counts_.added;
+  ++report_.added;
 }
 
 void RunVerifier::Compare(const std::string& what, int64_t step, const StepDigest& recorded,
                           const StepDigest& now) {
-  ++counts_.compared;
   const std::string differences = DifferenceOf(recorded, now);
-  if (differences.empty()) return;
+  if (differences.empty()) {
+    ++report_.equal;
+    return;
+  }
   const int64_t last = record_->LastBefore(step);
-  throw Error(
+  report_.difference =
       Format("{}: {} begins with other values than the record has: {} ({})", record_->path(), what,
              differences,
-             last == 0 ? "no step before it was compared" : Format("step {} was equal", last)));
+             last == 0 ? "no step before it was compared" : Format("step {} was equal", last));
+  throw RunDifference(report_);
 }
 
 std::string RunVerifier::DifferenceOf(const StepDigest& recorded, const StepDigest& now) const {

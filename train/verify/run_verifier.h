@@ -3,26 +3,42 @@
 // Compares a training with the record of another run of it, step by step, while it runs; steps that
 // the record does not have are added to it. So the first run writes the record, and one on another
 // machine, or one that was killed and goes on, is held against it. A difference ends the training
-// before the step that it was found at, with an Error that names the step and the place.
+// before the step that it was found at, with a RunDifference that names the step and the place.
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "runtime/base/check.h"
 #include "train/trainer.h"
 #include "train/verify/run_record.h"
 #include "train/verify/training_digest.h"
 
 namespace tessera {
 
+// The result of holding a training against a record.
+struct VerifyReport {
+  std::string record;            // its file
+  int64_t equal = 0, added = 0;  // digests of steps and states
+  std::string difference = {};   // the error's text; "": none
+};
+
+// A training has other values than its record.
+class RunDifference : public Error {
+ public:
+  explicit RunDifference(VerifyReport report)
+      : Error(report.difference), report_(std::move(report)) {}
+  const VerifyReport& report() const { return report_; }
+
+ private:
+  VerifyReport report_;
+};
+
 class RunVerifier {
  public:
-  struct Counts {
-    int64_t compared = 0, added = 0;  // digests of steps and states
-  };
-
   // Watches the trainer's steps from now on: those that the record has, and beside them every
   // `every`th. If the record has the state that the trainer is in, it is compared now. Throws Error
-  // as TrainingDigest does, and for a difference. The trainer must outlive this.
+  // as TrainingDigest does, and RunDifference. The trainer must outlive this.
   // REQUIRES: a record that was read for the trainer's configuration.
   RunVerifier(Trainer& trainer, std::unique_ptr<RunRecord> record, int64_t every);
   ~RunVerifier();
@@ -31,7 +47,7 @@ class RunVerifier {
 
   // Compares or adds the state that the training ended in, with the rows that no batch named.
   void End();
-  const Counts& counts() const { return counts_; }
+  const VerifyReport& report() const { return report_; }
 
  private:
   void OnStep(const Batch& part);
@@ -44,7 +60,7 @@ class RunVerifier {
   TrainingDigest digest_;
   std::unique_ptr<RunRecord> record_;
   const int64_t every_;
-  Counts counts_;
+  VerifyReport report_;
 };
 
 }  // namespace tessera

@@ -41,11 +41,11 @@ void MixRows(const Tensor& rows, std::vector<uint64_t>& hashes) {
 
 }  // namespace
 
-void CheckCanDigest(const TrainConfig& config, Device device, bool with_ranks) {
+void CheckCanDigest(const TrainConfig& config, Device device, int ranks) {
   const auto refuse = [](const std::string& what) {
     throw Error("--verify reads the rows of tables in this process's memory: not beside " + what);
   };
-  if (with_ranks) refuse("--ranks, or mpirun");
+  if (ranks > 1) refuse(Format("{} ranks", ranks));
   if (device != Device::Cpu()) refuse(Format("--device {}", device));
   if (!config.managed_collision.empty())
     refuse(Format("managed_collision of table {}, whose raw ids find their rows inside a step",
@@ -66,15 +66,40 @@ void TrainingDigest::Items::AddAll(LocatedSum& to) const {
 }
 
 TrainingDigest::TrainingDigest(Trainer& trainer) : trainer_(trainer) {
-  CheckCanDigest(trainer.config(), trainer.context().device(), trainer.comm() != nullptr);
+  CheckCanDigest(trainer.config(), trainer.context().device(),
+                 trainer.comm() == nullptr ? 1 : trainer.comm()->size());
+  trainer.model().sharded() == nullptr ? FindTables() : FindShardedTables();
+}
+
+void TrainingDigest::FindTables() {
+  const TableBatchedEmbedding& tables = trainer_.model().embedding_bag_collection().tables();
+  for (int t = 0; t < tables.num_tables(); ++t) tables_.push_back({&tables, t});
+  features_ = tables.features();
+}
+
+void TrainingDigest::FindShardedTables() {
+  const ShardedTables& tables = trainer_.model().sharded()->tables();
+  const auto refuse = [](const std::string& what) {
+    throw Error("--verify beside --ranks 1 compares the bits of a training without ranks: not " +
+                what);
+  };
+  if (tables.options().sharding.codecs != WireCodecs{}) refuse("with --wire-codecs");
+  std::string last;
+  for (const HeldShard& held : tables.shards()) {
+    if (held.table == last) refuse(Format("where table {} is cut into blocks of columns", last));
+    if (std::holds_alternative<tessera::Dense>(held.tables->rule(held.index)))
+      refuse(Format("where table {} has the rule dense", held.table));
+    tables_.push_back({held.tables, held.index});
+    last = held.table;
+  }
+  features_ = tables.features();
 }
 
 std::vector<std::vector<TrainingDigest::Items>> TrainingDigest::Tables() const {
-  const TableBatchedEmbedding& tables = trainer_.model().embedding_bag_collection().tables();
-  const TableRows rows = tables.rows();
   std::vector<std::vector<Items>> all;
   uint64_t place = 0;
-  for (int t = 0; t < tables.num_tables(); ++t) {
+  for (const auto& [tables, t] : tables_) {
+    const TableRows rows = tables->rows();
     std::vector<Items>& of_table = all.emplace_back();
     for (int p = 0; p < rows.num_parts(t); ++p) {
       const NamedTensor part = rows.part(t, p);
@@ -86,7 +111,7 @@ std::vector<std::vector<TrainingDigest::Items>> TrainingDigest::Tables() const {
            .item_bytes = std::max<int64_t>(1, bytes / std::max<int64_t>(1, part.tensor.dim(0))),
            .element_bytes = SizeOf(part.tensor.dtype()),
            .first_place = place});
-      place += static_cast<uint64_t>(tables.table(t).num_embeddings);
+      place += static_cast<uint64_t>(tables->table(t).num_embeddings);
     }
   }
   return all;
@@ -134,10 +159,9 @@ LocatedSum TrainingDigest::OfBatch(const Batch& batch) const {
 }
 
 LocatedSum TrainingDigest::OfNamedRows(const KeyedJaggedTensor& features) const {
-  const TableBatchedEmbedding& tables = trainer_.model().embedding_bag_collection().tables();
   const std::vector<std::vector<Items>> all = Tables();
   LocatedSum sum;
-  for (const EmbeddingFeature& feature : tables.features()) {
+  for (const EmbeddingFeature& feature : features_) {
     const JaggedTensor bags = features.At(trainer_.context(), feature.key);
     const Tensor ids = bags.values().value().To(trainer_.context(), DType::kI64);
     for (const Items& part : all[static_cast<size_t>(feature.table)])
@@ -170,12 +194,11 @@ const TrainingDigest::Items& TrainingDigest::ItemsAt(const std::vector<Items>& a
 }
 
 std::string TrainingDigest::NameInRows(uint64_t place) const {
-  const TableBatchedEmbedding& tables = trainer_.model().embedding_bag_collection().tables();
   const std::vector<std::vector<Items>> all = Tables();
   size_t t = all.size() - 1;
   while (t > 0 && all[t].front().first_place > place) --t;
   const Items& part = ItemsAt(all[t], place);
-  return Format("table {}, row {}, {}", tables.table_name(static_cast<int>(t)),
+  return Format("table {}, row {}, {}", tables_[t].tables->table_name(tables_[t].index),
                 place - part.first_place, part.name);
 }
 

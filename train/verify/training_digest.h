@@ -21,12 +21,14 @@ struct StepDigest {
 
 // Throws Error, naming a table where there is one to blame, for a training whose rows lie elsewhere
 // than in this process's memory, or get their ids in the step: on a GPU, on several ranks, with
-// managed_collision, a cache or a table on disk.
-void CheckCanDigest(const TrainConfig& config, Device device, bool with_ranks);
+// managed_collision, a cache or a table on disk. `ranks`: 1 also for a training without any.
+void CheckCanDigest(const TrainConfig& config, Device device, int ranks);
 
 class TrainingDigest {
  public:
-  // Throws Error as CheckCanDigest. The trainer must outlive this.
+  // Throws Error as CheckCanDigest, and for one rank whose bits are not those of a training without
+  // ranks: wire codecs, tables of several blocks, or with the rule dense. The trainer must outlive
+  // this.
   explicit TrainingDigest(Trainer& trainer);
 
   // Digests what a step on this batch begins with. REQUIRES: a batch as the trainer takes it, in
@@ -53,6 +55,13 @@ class TrainingDigest {
     void Add(int64_t item, LocatedSum& to) const;
     void AddAll(LocatedSum& to) const;
   };
+  // A table that lies whole in one of the embeddings of the model.
+  struct WholeTable {
+    const TableBatchedEmbedding* tables = nullptr;
+    int index = 0;
+  };
+  void FindTables();
+  void FindShardedTables();
   static const Items& ItemsAt(const std::vector<Items>& all, uint64_t place);
   // The weights and the states of each table; places depend on the configuration alone.
   std::vector<std::vector<Items>> Tables() const;
@@ -62,6 +71,8 @@ class TrainingDigest {
   LocatedSum OfDense() const;
 
   Trainer& trainer_;
+  std::vector<WholeTable> tables_;  // in the order of the configuration
+  std::vector<EmbeddingFeature> features_;
 };
 
 }  // namespace tessera

@@ -7,9 +7,15 @@ train=(train --config small.json)  # 79 steps an epoch
 run 0 "${train[@]}" --threads 1 --verify record.jsonl --verify-every 10
 has out "verify record.jsonl: equal digests: 0, added: 9"
 cp record.jsonl first.jsonl
-run 0 "${train[@]}" --threads 3 --verify record.jsonl
+run 0 "${train[@]}" --threads 3 --verify record.jsonl --json equal.json
 has out "verify record.jsonl: equal digests: 9, added: 1"  # step 65, of every 64th
+json equal.json 'd["verify"] == {"record": "record.jsonl", "equal": 9, "added": 1, \
+"difference": None} and d["rows"] == 5000'
+run 0 "${train[@]}" --json without.json
+json without.json '"verify" not in d'
 TESSERA_ISA=baseline run 0 "${train[@]}" --threads 2 --pipeline base --verify record.jsonl
+has out "equal digests: 10, added: 0"
+run 0 "${train[@]}" --ranks 1 --plan row_wise --verify record.jsonl
 has out "equal digests: 10, added: 0"
 
 fails_saying "record.jsonl: the record is of --pipeline none, whose bits are not those of \
@@ -36,11 +42,19 @@ for i, line in enumerate(lines):
 open("changed.jsonl", "w").write("\n".join(lines) + "\n")
 EOF
 fails_saying "changed.jsonl: step 31 begins with other values than the record has: several rows of \
-tables (step 21 was equal)" "${train[@]}" --verify changed.jsonl
+tables (step 21 was equal)" "${train[@]}" --verify changed.jsonl --json equal.json
+json equal.json 'list(d) == ["verify"] and d["verify"]["equal"] == 3 and \
+d["verify"]["difference"].startswith("changed.jsonl: step 31 begins with other values")'
+rm equal.json
+fails_saying "changed.jsonl: step 31 begins with other values" "${train[@]}" --ranks 1 \
+  --verify changed.jsonl --json equal.json
+json equal.json 'd["verify"]["equal"] == 3'
 
 # ---- what it does not go with
 fails_saying "--verify: expected FILE, got an empty value" "${train[@]}" --verify ""
-fails_saying "not beside --ranks, or mpirun" "${train[@]}" --ranks 2 --verify other.jsonl
+fails_saying "not beside 2 ranks" "${train[@]}" --ranks 2 --verify other.jsonl
+fails_saying "not with --wire-codecs" "${train[@]}" --ranks 1 --wire-codecs bf16 \
+  --verify other.jsonl
 fails_saying "--verify-every needs --verify to say where" "${train[@]}" --verify-every 2
 cp small.json other.json
 fails_saying "other.json: a file is there that is not a record of tessera train --verify" \
