@@ -104,6 +104,14 @@ TEST_F(RunVerifierTest, EqualRunsAddNothing) {
   EXPECT_EQ(testing::ReadFile(path_), record);
 }
 
+// The schedule's place is a tensor that is made for the asking.
+TEST_F(RunVerifierTest, EqualRunsWithASchedule) {
+  TrainConfig config = config_;
+  config.warmup = {{.policy = WarmupPolicy::kLinear, .max_iters = 4, .value = 0.1}};
+  std::filesystem::remove(path_);
+  for (int run = 0; run < 5; ++run) EXPECT_EQ(Train(config, batches_, path_).error, "");
+}
+
 TEST_F(RunVerifierTest, FlippedBitsOfTablesAreNamed) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 60; ++i) {

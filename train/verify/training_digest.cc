@@ -58,7 +58,8 @@ void CheckCanDigest(const TrainConfig& config, Device device, int ranks) {
 void TrainingDigest::Items::Add(int64_t item, LocatedSum& to) const {
   const int64_t begin = item * item_bytes;
   to.Add(first_place + static_cast<uint64_t>(item),
-         Hash(data + begin, std::min(item_bytes, bytes - begin)));
+         Hash(static_cast<const char*>(tensor.raw_data()) + begin,
+              std::min(item_bytes, tensor.nbytes() - begin)));
 }
 
 void TrainingDigest::Items::AddAll(LocatedSum& to) const {
@@ -106,8 +107,7 @@ std::vector<std::vector<TrainingDigest::Items>> TrainingDigest::Tables() const {
       const int64_t bytes = part.tensor.nbytes();
       of_table.push_back(
           {.name = part.name,
-           .data = static_cast<const char*>(part.tensor.raw_data()),
-           .bytes = bytes,
+           .tensor = part.tensor,
            .item_bytes = std::max<int64_t>(1, bytes / std::max<int64_t>(1, part.tensor.dim(0))),
            .element_bytes = SizeOf(part.tensor.dtype()),
            .first_place = place});
@@ -126,8 +126,7 @@ std::vector<TrainingDigest::Items> TrainingDigest::Dense() const {
   uint64_t place = 0;
   for (const NamedTensor& tensor : tensors) {
     all.push_back({.name = tensor.name,
-                   .data = static_cast<const char*>(tensor.tensor.raw_data()),
-                   .bytes = tensor.tensor.nbytes(),
+                   .tensor = tensor.tensor,
                    .item_bytes = kDenseItem,
                    .element_bytes = SizeOf(tensor.tensor.dtype()),
                    .first_place = place});
@@ -207,7 +206,7 @@ std::string TrainingDigest::NameInDense(uint64_t place) const {
   const Items& items = ItemsAt(all, place);
   const int64_t per_item = kDenseItem / items.element_bytes,
                 first = static_cast<int64_t>(place - items.first_place) * per_item,
-                end = std::min(first + per_item, items.bytes / items.element_bytes);
+                end = std::min(first + per_item, items.tensor.numel());
   return Format("{}, elements {} to {}", items.name, first, end - 1);
 }
 

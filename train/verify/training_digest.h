@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/data_source.h"
+#include "runtime/tensor.h"
 #include "train/trainer.h"
 #include "train/verify/located_sum.h"
 
@@ -47,11 +48,11 @@ class TrainingDigest {
   // A tensor as items of so many bytes each, the last maybe of fewer.
   struct Items {
     std::string name;
-    const char* data = nullptr;
-    int64_t bytes = 0, item_bytes = 0, element_bytes = 0;
+    Tensor tensor;  // a state may be made for the asking
+    int64_t item_bytes = 0, element_bytes = 0;
     uint64_t first_place = 0;
 
-    int64_t count() const { return (bytes + item_bytes - 1) / item_bytes; }
+    int64_t count() const { return (tensor.nbytes() + item_bytes - 1) / item_bytes; }
     void Add(int64_t item, LocatedSum& to) const;
     void AddAll(LocatedSum& to) const;
   };
