@@ -75,7 +75,10 @@ const std::map<std::string, std::string>& Meanings() {
        "learned weights of ids by their positions in a bag; a sequence pooled by attention"},
       {"dense", "the optimizer of dense parameters"},
       {"clipping", "of dense gradients"},
-      {"schedule", "of learning rates"}};
+      {"schedule", "of learning rates"},
+      {"verify",
+       "held against a record (`--verify`) of the same training; once more without a pipeline, or "
+       "on one rank"}};
   return meanings;
 }
 

@@ -67,11 +67,27 @@ std::string ComparedAlone(const Point& point, const TrainingOutcome& got) {
   return difference < 5e-3 ? "" : Format("losses differ from one process by {}", difference);
 }
 
+// Another run has the digests of the record, all of them, and a flipped bit is found.
+std::string ComparedVerified(const Point& point) {
+  if (point.Is("verify", "none")) return "";
+  const TrainingOutcome again = RunTrainingVerified(point, Folder(), /*flips=*/false);
+  if (again.added_digests > 0 || again.equal_digests == 0)
+    return Format("{} equal digests, {} added", again.equal_digests, again.added_digests);
+  try {
+    RunTrainingVerified(point, Folder(), /*flips=*/true);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    return what.find("begins with other values") != what.npos ? "" : what;
+  }
+  return "a flipped bit was not found";
+}
+
 std::string DifferenceOf(const Point& point) {
   const TrainingOutcome got = RunTrainingPoint(point, Folder());
   std::string difference = Compared(got, RunTrainingPlainly(point, Folder()));
   if (difference.empty()) difference = ComparedScores(point, got);
   if (difference.empty()) difference = ComparedAlone(point, got);
+  if (difference.empty()) difference = ComparedVerified(point);
   return difference;
 }
 

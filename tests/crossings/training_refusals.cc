@@ -61,6 +61,22 @@ const std::vector<Refusal>& TrainingRefusals() {
        "--best with evaluations inside epochs beside --pipeline semi_sync",
        "A save inside an epoch takes back the batch that was looked up ahead; what is trained "
        "would depend on which evaluation is the best."},
+      {"sharding", kSharded, "verify", "again|one_rank",
+       "reads the rows of tables in this process's memory: not beside 2 ranks",
+       "A record has the bits of one process; several ranks add up in other orders. (One rank is "
+       "verify: one_rank.)",
+       "ranks=2"},
+      {"location", "MANAGED_CACHING|DISK", "verify", "again|one_rank",
+       "reads the rows of tables in this process's memory: not beside location",
+       "A digest reads rows where the step will read them; those in a cache have two places."},
+      {"ids", kRawIds, "verify", "again|one_rank", "whose raw ids find their rows inside a step",
+       "A digest is taken before the step, when no row is known for a new id."},
+      {"rule", "dense", "verify", "one_rank", "has the rule dense",
+       "On a rank the table is a parameter of the sharded model, by another name."},
+      {"rule", "custom", "verify", "again|one_rank",
+       "no optimizer of tables is called 'remembered_gradient'",
+       "A record's configuration names the rule; a program that does not have it cannot read "
+       "this."},
       {"dense", "rowwise_adagrad", "model",
        "dlrm|dlrm_dcn|dlrm_projection|deepfm|two_tower|two_tower_corrected", "is no matrix",
        "The optimizer keeps a number a row of a matrix (as TorchRec's does); every model has "

@@ -11,49 +11,19 @@
 #include "serve/export/model_writer.h"
 #include "serve/predictor.h"
 #include "serve/tessera_c.h"
-#include "sharding/plan/plan_makers.h"
 #include "tests/crossings/rules.h"
 #include "tests/crossings/training_config.h"
+#include "tests/crossings/training_plan.h"
 #include "tests/crossings/training_rows.h"
 #include "train/checkpoint/kept_checkpoints.h"
 #include "train/checkpoint/whole_tables.h"
 #include "train/run/training_run.h"
+#include "train/verify/run_verifier.h"
 
 namespace tessera::testing {
 namespace {
 
 constexpr int64_t kBreakAfter = 3;
-
-ShardingPlan PlanOf(const Point& point, const TrainConfig& config, const std::string& type) {
-  const int world = std::stoi(point["ranks"]);
-  std::vector<TableShape> shapes;
-  for (const EmbeddingBagConfig& t : config.tables)
-    shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
-  const int last = world - 1;
-  const std::map<std::string, TableSharder> sharders = {
-      {"data_parallel", DataParallel()},
-      {"table_wise", TableWise(last)},
-      {"column_wise", ColumnWise({0, last})},
-      {"row_wise", RowWise()},
-      {"table_row_wise", TableRowWise(0)},
-      {"table_column_wise", TableColumnWise({last, last})},
-      {"grid_shard", GridShard({0, world == 4 ? 1 : 0}, 4)}};
-  const RankLayout layout{world, world == 4 ? 2 : world};
-  if (type == "mixed")
-    return MakeShardingPlan(
-        layout, shapes,
-        {{"a", sharders.at("row_wise")}, {"b", TableWise(0)}, {"c", sharders.at("column_wise")}});
-  return MakeShardingPlan(layout, shapes, sharders.at(type));
-}
-
-// Another type with the same blocks of columns.
-std::string OtherType(const std::string& type) {
-  if (type == "table_wise") return "row_wise";
-  if (type == "row_wise") return "table_row_wise";
-  if (type == "column_wise") return "grid_shard";
-  if (type == "table_column_wise" || type == "grid_shard") return "column_wise";
-  return type == "mixed" ? type : "table_wise";
-}
 
 Tensor Numbers(const std::vector<double>& numbers) {
   Context host({.threads = 1});
@@ -103,7 +73,16 @@ class Training {
     config_.accumulate_steps = 1;
   }
 
+  // The training is held against a record, to which it adds steps that it has not; with `flips` a
+  // bit of a row changes halfway.
+  void Verify(const std::string& record, bool flips) {
+    record_ = record;
+    flips_ = flips;
+  }
+
   TrainingOutcome Run() {
+    if (!record_.empty())
+      CheckCanDigest(config_, Device::Cpu(), sharded_ ? std::stoi(point_["ranks"]) : 1);
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     WriteRows();
@@ -144,19 +123,24 @@ class Training {
     auto ctx = MakeContext(config_.seed);
     auto trainer = MakeTrainer(*ctx, comm, point_["sharding"]);
     std::map<int64_t, double> losses;
+    BeginVerify(*trainer);
     RunPart(*trainer, kBreakAfter, losses);
     trainer->Save(folder_ + "/half");
+    EndVerify();
     if (!point_.Is("checkpoint", "none")) {
       const std::string type = point_["sharding"];
       trainer.reset();
       ctx = MakeContext(99);
-      trainer =
-          MakeTrainer(*ctx, comm, point_.Is("checkpoint", "resharded") ? OtherType(type) : type);
+      trainer = MakeTrainer(*ctx, comm,
+                            point_.Is("checkpoint", "resharded") ? OtherShardingOf(type) : type);
       Resume(*trainer);
     }
+    BeginVerify(*trainer);
+    if (flips_) FlipBit(*trainer);
     const TrainingRunReport report = RunPart(*trainer, std::nullopt, losses);
     const Tensor scores = trainer->Predict(FirstEvalBatch()).ToHost();
     trainer->Save(folder_ + "/end");
+    EndVerify();
     if (comm != nullptr && comm->rank() != 0) return;
     std::vector<double> by_step;
     for (const auto& [step, loss] : losses) by_step.push_back(loss);
@@ -166,12 +150,35 @@ class Training {
     outcome_.tensors["predictions"] = scores;
   }
 
+  void BeginVerify(Trainer& trainer) {
+    if (record_.empty()) return;
+    auto record =
+        std::make_unique<RunRecord>(record_, config_, ParsePipelineKind(point_["pipeline"]));
+    verifier_ = std::make_unique<RunVerifier>(trainer, std::move(record), /*every=*/1);
+  }
+  void EndVerify() {
+    if (record_.empty()) return;
+    verifier_->End();
+    outcome_.equal_digests += verifier_->report().equal;
+    outcome_.added_digests += verifier_->report().added;
+    verifier_.reset();
+  }
+
+  // Changes the last bit of the first weight of a table.
+  void FlipBit(Trainer& trainer) const {
+    const auto* const sharded = trainer.model().sharded();
+    const TableBatchedEmbedding& tables = sharded == nullptr
+                                              ? trainer.model().embedding_bag_collection().tables()
+                                              : *sharded->tables().parts().front();
+    *static_cast<unsigned char*>(tables.rows().part(0, 0).tensor.raw_data()) ^= 1;
+  }
+
   std::unique_ptr<Trainer> MakeTrainer(Context& ctx, Communicator* comm,
                                        const std::string& type) const {
     if (comm == nullptr) return std::make_unique<Trainer>(ctx, config_);
-    return std::make_unique<Trainer>(
-        ctx, config_,
-        TrainingRanks{comm, PlanOf(point_, config_, type), ParseWireCodecs(point_["codec"])});
+    return std::make_unique<Trainer>(ctx, config_,
+                                     TrainingRanks{comm, TrainingPlanOf(point_, config_, type),
+                                                   ParseWireCodecs(point_["codec"])});
   }
 
   bool incremental() const { return point_.Is("checkpoint", "incremental"); }
@@ -272,8 +279,13 @@ class Training {
   bool sharded_, plainly_;
   TrainConfig config_;
   DataSelection selection_;
+  std::string record_;  // "": none
+  bool flips_ = false;
+  std::unique_ptr<RunVerifier> verifier_;
   TrainingOutcome outcome_;
 };
+
+std::string RecordOf(const std::string& folder) { return folder + ".jsonl"; }
 
 std::vector<std::string> TrainingRules() {
   std::vector<std::string> rules = RuleNames();
@@ -310,12 +322,32 @@ const std::vector<Axis>& TrainingAxes() {
       {"evaluation", {"ends", "steps", "best"}},
       {"checkpoint", {"none", "same", "resharded", "incremental"}},
       {"kept", {"none", "2"}},
+      {"verify", {"none", "again", "one_rank"}},
       {"after", {"nothing", "f32", "int8", "delta", "c_api"}}};
   return axes;
 }
 
 TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder) {
-  return Training(point, folder, /*alone=*/false, /*plainly=*/false).Run();
+  Training training(point, folder, /*alone=*/false, /*plainly=*/false);
+  if (!point.Is("verify", "none")) {
+    std::filesystem::remove(RecordOf(folder));
+    training.Verify(RecordOf(folder), /*flips=*/false);
+  }
+  return training.Run();
+}
+
+TrainingOutcome RunTrainingVerified(const Point& point, const std::string& folder, bool flips) {
+  Point again = point;
+  if (!point.Is("pipeline", "semi_sync")) again.Set("pipeline", "none");
+  if (point.Is("verify", "one_rank")) {
+    again.Set("sharding", "row_wise");
+    again.Set("ranks", "1");
+    again.Set("codec", "fp32");
+  }
+  again.Set("after", "nothing");
+  Training training(again, folder, /*alone=*/false, /*plainly=*/false);
+  training.Verify(RecordOf(folder), flips);
+  return training.Run();
 }
 
 TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder) {

@@ -2,8 +2,8 @@
 #define TESSERA_TESTS_CROSSINGS_TRAINING_RUN_H_
 // The meaning of a point for a whole training: a small model and made-up clicks, tables here or on
 // ranks, a checkpoint half way through, and what becomes of it: a served model.
+#include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "runtime/tensor.h"
@@ -17,10 +17,14 @@ const std::vector<Axis>& TrainingAxes();
 // "losses", "evaluation", and "scores", what the served model says of some examples.
 struct TrainingOutcome {
   std::map<std::string, Tensor> tensors;
+  int64_t equal_digests = 0, added_digests = 0;  // where it is held against a record
 };
 
 // Throws Error where the library refuses the point. `folder`: for files; made, and removed.
 TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder);
+// Runs a verified point again, in a plain loop, or on one rank, against the record that
+// RunTrainingPoint has written; with `flips` a bit of a row changes halfway.
+TrainingOutcome RunTrainingVerified(const Point& point, const std::string& folder, bool flips);
 // Runs the same configuration without ranks.
 TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder);
 
