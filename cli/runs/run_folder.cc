@@ -24,14 +24,25 @@ double NumberIn(const Json& object, const std::string& key) {
   return found != object.end() && found->is_number() ? found->get<double>() : kNoValue;
 }
 
+std::optional<int64_t> IntegerIn(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return {};
+  return found->get<int64_t>();
+}
+
+// "" where it is no word.
+std::string WordIn(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 std::optional<CurvePoint> PointOf(const std::string& line) {
   Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("step") || !json.contains("metric")) return {};
-  return CurvePoint{.epoch = json.value("epoch", int64_t{0}),
-                    .step = json.value("step", int64_t{0}),
-                    .fraction = json.value("epoch_fraction", 0.0),
-                    .metric = json.value("metric", ""),
-                    .values = std::move(json)};
+  const auto epoch = IntegerIn(json, "epoch"), step = IntegerIn(json, "step");
+  const double fraction = NumberIn(json, "epoch_fraction");
+  std::string metric = WordIn(json, "metric");
+  if (!epoch || !step || std::isnan(fraction) || metric.empty()) return {};
+  return CurvePoint{*epoch, *step, fraction, std::move(metric), std::move(json)};
 }
 
 // An evaluation that is made up for after a resume saw no step before it.
@@ -40,6 +51,26 @@ void Put(CurvePoint point, std::map<int64_t, CurvePoint>& points) {
   if (before != points.end() && std::isnan(NumberIn(point.values, kTrainLoss)))
     point.values[kTrainLoss] = before->second.values[kTrainLoss];
   points[point.step] = std::move(point);
+}
+
+// The lines of metrics.jsonl that KeepLinesUpTo keeps.
+std::string KeptMetrics(const std::string& text, int64_t last_step) {
+  std::vector<std::string> kept;
+  std::map<std::pair<int64_t, std::string>, size_t> places;  // of steps and phases, in `kept`
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const auto step = IntegerIn(json, "step");
+    if (!step || *step > last_step) continue;
+    const auto [place, is_new] = places.insert({{*step, WordIn(json, "phase")}, kept.size()});
+    if (is_new)
+      kept.push_back(line);
+    else
+      kept[place->second] = line;
+  }
+  std::string all;
+  for (const std::string& line : kept) all += line + "\n";
+  return all;
 }
 
 }  // namespace
@@ -97,6 +128,15 @@ std::vector<CurvePoint> ReadCurve(const std::string& folder, std::optional<int64
   std::vector<CurvePoint> curve;
   for (auto& [step, point] : points) curve.push_back(std::move(point));
   return curve;
+}
+
+void KeepLinesUpTo(const std::string& folder, int64_t last_step) {
+  std::string curve;
+  for (const CurvePoint& point : ReadCurve(folder, last_step)) curve += point.values.dump() + "\n";
+  ReplaceTextFile(PathIn(folder, kRunCurve), curve);
+  const std::string metrics = PathIn(folder, kRunMetrics);
+  if (std::filesystem::exists(metrics))
+    ReplaceTextFile(metrics, KeptMetrics(ReadTextFile(metrics), last_step));
 }
 
 KeptRun ReadKeptRun(const std::string& folder) {

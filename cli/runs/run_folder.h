@@ -61,6 +61,11 @@ struct CurvePoint {
 std::vector<CurvePoint> ReadCurve(const std::string& folder,
                                   std::optional<int64_t> last_step = std::nullopt);
 
+// Rewrites curve.jsonl and metrics.jsonl to what a training that stands at this step has to tell:
+// without lines of later steps, and each step once, in metrics.jsonl once a phase. Of two lines the
+// later one stays, and a line that was cut off is left out.
+void KeepLinesUpTo(const std::string& folder, int64_t last_step);
+
 // A run as it was kept.
 struct KeptRun {
   std::string path;

@@ -238,10 +238,7 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
     for (const char* name : {kRunMetrics, kRunCurve}) fs::remove(PathIn(folder_, name));
   fs::remove(PathIn(folder_, kRunResult));
   ReplaceTextFile(PathIn(folder_, kRunConfig), internal::ParseJson(ToJson(config)).dump(2) + "\n");
-  std::string lines;
-  for (const CurvePoint& point : ReadCurve(folder_, start.from.step))
-    lines += point.values.dump() + "\n";
-  ReplaceTextFile(PathIn(folder_, kRunCurve), lines);
+  KeepLinesUpTo(folder_, start.from.step);
   document_.erase("finished");
   document_["starts"].push_back(StartJson(data, start));
   WriteRunDocument(folder_, document_);
@@ -300,6 +297,7 @@ void RunRecorder::EndStart(const std::string& how) {
 }
 
 void RunRecorder::End(const TrainingRunReport& report, const TrainingProgress& at) {
+  KeepLinesUpTo(folder_, at.step);  // what an evaluation that was made up for has added again
   Json& start = document_["starts"].back();
   start["rows"] = report.rows;
   start["seconds"] = report.seconds;

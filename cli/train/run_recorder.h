@@ -41,8 +41,8 @@ class RunRecorder {
   // Adds to the log from now on. REQUIRES: the outputs are claimed.
   explicit RunRecorder(const TrainFlags& flags);
 
-  // Writes config.json and the start. Where the run goes on, removes what curve.jsonl has of later
-  // steps, else what an earlier run left.
+  // Writes config.json and the start. Where the run goes on, removes what curve.jsonl and
+  // metrics.jsonl have of later steps, else what an earlier run left.
   void Begin(const TrainConfig& config, const DataSets& data, const RunStart& start);
   // Has evaluations, and epochs without one, written to curve.jsonl.
   void Record(TrainingRunOptions& options);

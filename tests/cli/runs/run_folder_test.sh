@@ -20,17 +20,22 @@ sys.exit(first != second or len(first) < 10)
 EOF
 }
 
-# same_curve FOLDER FOLDER: both have the same evaluations, bit for bit.
+# same_curve FOLDER FOLDER: both have the same evaluations, bit for bit, and lines of metrics of the
+# same steps; each once, by rising steps.
 same_curve() {
   python3 - "$1" "$2" <<'EOF' || fail "$2 has another curve than $1"
 import json, sys
 def curve(folder):
-  points = {}
-  for line in open(folder + "/curve.jsonl"):
-    point = json.loads(line)
-    points[point["step"]] = {key: value for key, value in point.items() if key != "train_loss"}
-  return points
-assert curve(sys.argv[1]) == curve(sys.argv[2]) != {}, (curve(sys.argv[1]), curve(sys.argv[2]))
+  points = [json.loads(line) for line in open(folder + "/curve.jsonl")]
+  return [{key: value for key, value in point.items() if key != "train_loss"} for point in points]
+def metrics(folder):
+  lines = [json.loads(line) for line in open(folder + "/metrics.jsonl")]
+  places = [(line["step"], line["phase"]) for line in lines]
+  assert len(places) == len(set(places)), (folder, places)
+  return sorted(places)
+for of in curve, metrics:
+  first, second = (of(folder) for folder in sys.argv[1:])
+  assert first == second != [], (first, second)
 EOF
 }
 

@@ -191,7 +191,7 @@ print(d['trials'][d['rungs'][2]['trials'][0]]['name'])")
 value=${last#*lr=}
 run 0 train "${short[@]}" --set $rate=${value%-seed*} --seed 1 --epochs 3 --run at_once
 for run in halved/$last at_once; do
-  grep -o '"auc":[^,]*' $run/curve.jsonl | uniq >$(basename $run).auc  # a resume may repeat one
+  grep -o '"auc":[^,]*' $run/curve.jsonl >$(basename $run).auc
 done
 cmp $last.auc at_once.auc || fail "halving trains something else"
 for time in 0.3 0.6 0.5; do timeout -s KILL $time "$tessera" sweep parts "${rates[@]}" -- \
