@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/runs/curve_check.h"
 #include "cli/runs/curves_picture.h"
 #include "cli/runs/run_folder.h"
 #include "cli/show/log.h"
@@ -29,15 +30,36 @@ std::vector<std::string> RunsIn(const std::string& folder) {
   return runs;
 }
 
-// A folder that is named twice is read once.
-std::vector<KeptRun> ReadRuns(const std::vector<std::string>& folders) {
-  std::vector<KeptRun> runs;
+// The paths of the runs in folders; a folder that is named twice is read once.
+std::vector<std::string> PathsOf(const std::vector<std::string>& folders) {
+  std::vector<std::string> paths;
   std::set<std::filesystem::path> known;
   for (const std::string& folder : folders)
     for (const std::string& path : RunsIn(folder))
-      if (known.insert(std::filesystem::weakly_canonical(path)).second)
-        runs.push_back(ReadKeptRun(path));
-  return runs;
+      if (known.insert(std::filesystem::weakly_canonical(path)).second) paths.push_back(path);
+  return paths;
+}
+
+struct FoundRuns {
+  std::vector<KeptRun> runs;
+  std::vector<UnreadRun> unread;
+};
+
+FoundRuns ReadRuns(const std::vector<std::string>& folders) {
+  FoundRuns found;
+  for (const std::string& path : PathsOf(folders)) {
+    CheckRunFolder(path);
+    try {
+      found.runs.push_back(ReadKeptRun(path));
+      found.runs.back().note = CurveNote(found.runs.back());
+    } catch (const Error& error) {
+      found.unread.push_back({path, error.what()});
+    }
+  }
+  if (!found.runs.empty()) return found;
+  if (found.unread.size() == 1) throw Error(found.unread.front().why);
+  throw Error(Format("none of {} runs can be read; the first: {}", found.unread.size(),
+                     found.unread.front().why));
 }
 
 }  // namespace
@@ -60,16 +82,27 @@ void ClaimComparison(const ComparisonFlags& flags, Outputs& outputs) {
   outputs.AddReport(flags.html, kRunsPage);
 }
 
-void CompareFolders(const std::vector<std::string>& folders, const ComparisonFlags& flags,
-                    bool needs_curve) {
-  const RunComparison comparison = CompareRuns(ReadRuns(folders), flags.metric);
+RunComparison CompareFolders(const std::vector<std::string>& folders, const ComparisonFlags& flags,
+                             bool needs_curve) {
+  FoundRuns found = ReadRuns(folders);
+  RunComparison comparison = CompareRuns(std::move(found.runs), flags.metric);
+  comparison.unread = std::move(found.unread);
   std::fputs(ComparisonText(comparison).c_str(), stdout);
   if (!flags.json.empty()) ReplaceTextFile(flags.json, ComparisonJson(comparison));
   if (!flags.html.empty()) ReplaceTextFile(flags.html, CurvesPage(comparison));
-  if (flags.svg.empty()) return;
-  if (needs_curve || HasCurve(comparison)) return ReplaceTextFile(flags.svg, CurvesSvg(comparison));
-  Warn(
-      Format("--svg {} is not written: no run has two values of {}", flags.svg, comparison.metric));
+  if (flags.svg.empty()) return comparison;
+  if (needs_curve || HasCurve(comparison))
+    ReplaceTextFile(flags.svg, CurvesSvg(comparison));
+  else
+    Warn(Format("--svg {} is not written: no run has two values of {}", flags.svg,
+                comparison.metric));
+  return comparison;
+}
+
+void ThrowIfUnread(const RunComparison& comparison) {
+  if (comparison.unread.empty()) return;
+  throw Error(Format("{} of {} runs cannot be read: what is wrong is below the table",
+                     comparison.unread.size(), comparison.unread.size() + comparison.runs.size()));
 }
 
 }  // namespace tessera::cli

@@ -127,6 +127,9 @@ std::string CurvesSvg(const RunComparison& comparison) {
 }
 
 std::string CurvesPage(const RunComparison& comparison) {
+  std::string notes;
+  for (const std::string& note : ComparisonNotes(comparison))
+    notes += "<p>" + internal::MarkupText(note) + "</p>\n";
   return Format(
              "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><title>runs</title>"
              "<style>{}</style></head><body>\n<h1>Runs</h1>\n",
@@ -134,7 +137,7 @@ std::string CurvesPage(const RunComparison& comparison) {
          (HasCurve(comparison) ? CurvesSvg(comparison) : std::string()) +
          "<h2>Runs, the best first</h2>\n" + HtmlTable(RunRows(comparison)) +
          "<h2>Means over seeds, and what differs</h2>\n" + HtmlTable(GroupRows(comparison)) +
-         "</body></html>\n";
+         notes + "</body></html>\n";
 }
 
 }  // namespace tessera::cli

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/runs/short_values.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
 #include "train/config/config_keys.h"
@@ -132,6 +133,9 @@ void FindSettings(RunComparison& comparison, const std::vector<std::vector<Confi
     comparison.keys.push_back(NameOfKey(keys[k].first, tables[k]));
     for (size_t g = 0; g < comparison.groups.size(); ++g)
       comparison.groups[g].settings.push_back(keys[k].second[g]);
+    const std::vector<std::string> shown = ShortValues(keys[k].second);
+    for (size_t g = 0; g < comparison.groups.size(); ++g)
+      comparison.groups[g].shown.push_back(shown[g]);
   }
 }
 
@@ -147,6 +151,8 @@ Json MeanJson(const MeanValue& value) {
 double Speed(const KeptRun& run) {
   return run.training_seconds > 0 ? static_cast<double>(run.rows) / run.training_seconds : kNoValue;
 }
+
+Json NoteJson(const KeptRun& run) { return run.note.empty() ? Json() : Json(run.note); }
 
 std::string EpochsText(const ComparedRun& compared) {
   const std::string trained = Format("{:.4g}", compared.epochs);
@@ -192,7 +198,7 @@ RunComparison CompareRuns(std::vector<KeptRun> runs, const std::string& metric) 
 std::string SettingsText(const RunComparison& comparison, const RunGroup& group) {
   std::string text;
   for (size_t k = 0; k < comparison.keys.size(); ++k) {
-    const std::string& value = group.settings[k];
+    const std::string& value = group.shown[k];
     text += (k == 0 ? "" : ", ") + comparison.keys[k] + "=" + (value.empty() ? "none" : value);
   }
   return text;
@@ -225,17 +231,30 @@ std::vector<std::vector<std::string>> GroupRows(const RunComparison& comparison)
   for (const RunGroup& group : comparison.groups) {
     rows.push_back({std::to_string(rows.size()), FinishedText(comparison, group),
                     MeanText(group.last), MeanText(group.best)});
-    for (const std::string& value : group.settings)
+    for (const std::string& value : group.shown)
       rows.back().push_back(value.empty() ? "none" : value);
   }
   return rows;
 }
 
+std::vector<std::string> ComparisonNotes(const RunComparison& comparison) {
+  std::vector<std::string> notes;
+  for (const ComparedRun& compared : comparison.runs)
+    if (!compared.run.note.empty()) notes.push_back("note: " + compared.run.note);
+  for (const UnreadRun& run : comparison.unread)
+    notes.push_back(Format("not read: {}: {}", run.path, run.why));
+  return notes;
+}
+
 std::string ComparisonText(const RunComparison& comparison) {
-  const std::string runs = TextTable(RunRows(comparison));
-  if (comparison.runs.size() == 1) return runs;
-  return runs + "\nmeans over seeds, ± their standard errors, and what differs\n" +
-         TextTable(GroupRows(comparison));
+  std::string text = TextTable(RunRows(comparison));
+  if (comparison.runs.size() > 1)
+    text += "\nmeans over seeds, ± their standard errors, and what differs\n" +
+            TextTable(GroupRows(comparison));
+  const std::vector<std::string> notes = ComparisonNotes(comparison);
+  if (!notes.empty()) text += "\n";
+  for (const std::string& note : notes) text += note + "\n";
+  return text;
 }
 
 std::string ComparisonJson(const RunComparison& comparison) {
@@ -253,7 +272,8 @@ std::string ComparisonJson(const RunComparison& comparison) {
                             {"best", compared.best},
                             {"rows", compared.run.rows},
                             {"seconds", compared.run.seconds},
-                            {"rows_per_second", Speed(compared.run)}});
+                            {"rows_per_second", Speed(compared.run)},
+                            {"note", NoteJson(compared.run)}});
   for (const RunGroup& group : comparison.groups) {
     Json entry = {{"settings", Json::object()},
                   {"runs", group.runs},
@@ -263,6 +283,9 @@ std::string ComparisonJson(const RunComparison& comparison) {
       entry["settings"][comparison.keys[k]] = group.settings[k];
     json["groups"].push_back(std::move(entry));
   }
+  json["unread"] = Json::array();
+  for (const UnreadRun& run : comparison.unread)
+    json["unread"].push_back({{"path", run.path}, {"why", run.why}});
   return json.dump(2) + "\n";
 }
 

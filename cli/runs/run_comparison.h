@@ -31,7 +31,13 @@ MeanValue MeanOf(const std::vector<double>& values);
 struct RunGroup {
   std::vector<size_t> runs;           // of RunComparison::runs
   std::vector<std::string> settings;  // values of RunComparison::keys, as JSON; "": none
+  std::vector<std::string> shown;     // the same, as tables have room for them
   MeanValue last, best;               // over the seeds of runs that are finished
+};
+
+// A run whose folder has a file that is not what it should be, and what is wrong with it.
+struct UnreadRun {
+  std::string path, why;
 };
 
 struct RunComparison {
@@ -40,6 +46,7 @@ struct RunComparison {
   std::vector<std::string> keys;  // that differ between groups; tables that go alike are one
   std::vector<ComparedRun> runs;  // the best one first
   std::vector<RunGroup> groups;   // that of the best mean of `best` first
+  std::vector<UnreadRun> unread = {};
 };
 
 // Compares by a metric under its name in --eval-metric, or train_loss; "": the one that the first
@@ -49,12 +56,14 @@ RunComparison CompareRuns(std::vector<KeptRun> runs, const std::string& metric);
 // "optimizer.lr=0.01, model.over_arch=[16,1]"; "" where nothing differs.
 std::string SettingsText(const RunComparison& comparison, const RunGroup& group);
 
-// A table of runs, and one of groups where there are several or a mean over seeds.
+// A table of runs, and one of groups where there are several or a mean over seeds; then the notes.
 std::string ComparisonText(const RunComparison& comparison);
+// A sentence for each run with a note, and for each that cannot be read.
+std::vector<std::string> ComparisonNotes(const RunComparison& comparison);
 // {"compared_by", "higher_is_better", "runs": [{"path", "group", "seed", "finished", "epochs",
-// "last", "best", "rows", "seconds", "rows_per_second"}, …], "groups": [{"settings", "runs",
-// "last": {"mean", "standard_error"}, "best"}, …]}; groups and runs name each other by their places
-// in these lists, from 0. A value that is not defined is null.
+// "last", "best", "rows", "seconds", "rows_per_second", "note"}, …], "groups": [{"settings", "runs",
+// "last": {"mean", "standard_error"}, "best"}, …], "unread": [{"path", "why"}, …]}; groups and runs
+// name each other by their places in these lists, from 0. A value that is not defined is null.
 std::string ComparisonJson(const RunComparison& comparison);
 // The rows of both tables, headings first.
 std::vector<std::vector<std::string>> RunRows(const RunComparison& comparison);

@@ -15,6 +15,7 @@ namespace tessera::cli {
 namespace {
 
 using internal::Json;
+using internal::JsonObject;
 
 constexpr char kVersionKey[] = "tessera_run";
 constexpr int64_t kVersion = 1;
@@ -36,6 +37,12 @@ std::string WordIn(const Json& object, const std::string& key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+// As JSON; null where there is none.
+std::string TextIn(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found == object.end() ? "null" : found->dump();
+}
+
 std::optional<CurvePoint> PointOf(const std::string& line) {
   Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   const auto epoch = IntegerIn(json, "epoch"), step = IntegerIn(json, "step");
@@ -43,6 +50,30 @@ std::optional<CurvePoint> PointOf(const std::string& line) {
   std::string metric = WordIn(json, "metric");
   if (!epoch || !step || std::isnan(fraction) || metric.empty()) return {};
   return CurvePoint{*epoch, *step, fraction, std::move(metric), std::move(json)};
+}
+
+// A side of a start's data.
+void CheckRows(const Json& value, const std::string& where) {
+  JsonObject rows(value, where);
+  std::string range;
+  rows.Required("rows", range);
+  const Json& paths = rows.Require("paths");
+  if (!paths.is_array()) internal::ThrowExpected(rows.at("paths"), "a list", paths);
+  for (size_t i = 0; i < paths.size(); ++i) JsonObject(paths[i], Format("{}.paths[{}]", where, i));
+}
+
+// The parts of a start that are read again.
+void CheckStart(const Json& value, const std::string& where) {
+  JsonObject start(value, where);
+  KeptRun run;
+  start.Optional("rows", run.rows);
+  start.Optional("seconds", run.seconds);
+  start.Optional("training_seconds", run.training_seconds);
+  const Json* const found = internal::FindField(start, "data");
+  if (found == nullptr) return;
+  JsonObject data(*found, start.at("data"));
+  for (const char* side : {"train", "eval"})
+    if (const Json* rows = internal::FindField(data, side)) CheckRows(*rows, data.at(side));
 }
 
 // An evaluation that is made up for after a resume saw no step before it.
@@ -79,6 +110,12 @@ bool IsRunFolder(const std::string& folder) {
   return std::filesystem::is_regular_file(PathIn(folder, kRunDocument));
 }
 
+void CheckRunFolder(const std::string& folder) {
+  if (IsRunFolder(folder)) return;
+  throw Error(Format("{}: it is no folder of tessera train --run: there is no {} in it", folder,
+                     kRunDocument));
+}
+
 std::string CheckpointName(const std::string& which, bool is_folder) {
   return is_folder ? which : which + ".safetensors";
 }
@@ -89,10 +126,12 @@ Json ReadRunDocument(const std::string& folder) {
   if (!IsRunFolder(folder)) return NewRunDocument();
   const std::string path = PathIn(folder, kRunDocument);
   return internal::ReadDocument(ReadTextFile(path), path, [](Json json) {
-    internal::JsonObject document(json, "");
+    JsonObject document(json, "");
     internal::CheckVersion(document, kVersionKey, kVersion);
-    if (const Json& starts = document.Require("starts"); !starts.is_array())
-      internal::ThrowExpected("starts", "a list", starts);
+    const Json& starts = document.Require("starts");
+    if (!starts.is_array()) internal::ThrowExpected("starts", "a list", starts);
+    for (size_t i = 0; i < starts.size(); ++i) CheckStart(starts[i], Format("starts[{}]", i));
+    FinishOf(json);
     return json;
   });
 }
@@ -102,9 +141,14 @@ void WriteRunDocument(const std::string& folder, const Json& document) {
 }
 
 std::optional<RunFinish> FinishOf(const Json& document) {
-  const auto found = document.find("finished");
-  if (found == document.end() || !found->is_object()) return {};
-  return RunFinish{found->value("epochs", int64_t{0}), found->value("stopped_early", "")};
+  JsonObject run(document, "");
+  const Json* const found = internal::FindField(run, "finished");
+  if (found == nullptr) return {};
+  JsonObject object(*found, "finished");
+  RunFinish finish;
+  object.Required("epochs", finish.epochs);
+  object.Optional("stopped_early", finish.stopped_early);
+  return finish;
 }
 
 double CurvePoint::Value(const std::string& name) const {
@@ -140,20 +184,18 @@ void KeepLinesUpTo(const std::string& folder, int64_t last_step) {
 }
 
 KeptRun ReadKeptRun(const std::string& folder) {
-  if (!IsRunFolder(folder))
-    throw Error(Format("{}: it is no folder of tessera train --run: there is no {} in it", folder,
-                       kRunDocument));
+  CheckRunFolder(folder);
   const Json document = ReadRunDocument(folder);
   KeptRun run{.path = folder,
               .config = ReadTrainConfig(PathIn(folder, kRunConfig)),
               .finished = FinishOf(document),
               .curve = ReadCurve(folder)};
   for (const Json& start : document.at("starts")) {
-    const Json data = start.value("data", Json::object());
-    run.train_data = data.value("train", Json()).dump();
-    run.eval_data = data.value("eval", Json()).dump();
-    run.pipeline = start.value("pipeline", Json()).dump();
-    run.wire_codecs = start.value("wire_codecs", Json()).dump();
+    const Json data = start.contains("data") ? start.at("data") : Json();
+    run.train_data = TextIn(data, "train");
+    run.eval_data = TextIn(data, "eval");
+    run.pipeline = TextIn(start, "pipeline");
+    run.wire_codecs = TextIn(start, "wire_codecs");
     if (!start.contains("rows")) continue;
     run.rows += start.value("rows", int64_t{0});
     run.seconds += start.value("seconds", 0.0);

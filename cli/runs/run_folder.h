@@ -28,12 +28,15 @@ inline constexpr char kRunDocument[] = "run.json", kRunConfig[] = "config.json",
 inline constexpr char kTrainLoss[] = "train_loss";
 
 bool IsRunFolder(const std::string& folder);
+// Throws Error for a folder that is no run's.
+void CheckRunFolder(const std::string& folder);
 
 // "last.safetensors", or "last" for a checkpoint that is a folder; `which`: "last" or "best".
 std::string CheckpointName(const std::string& which, bool is_folder);
 
 internal::Json NewRunDocument();
-// Reads run.json; a new document where none is there. Throws Error for what is no such document.
+// Reads run.json; a new document where none is there. Throws Error for what is no such document, or
+// where a part that this library reads is not what it should be.
 internal::Json ReadRunDocument(const std::string& folder);
 void WriteRunDocument(const std::string& folder, const internal::Json& document);
 
@@ -77,8 +80,9 @@ struct KeptRun {
   // JSON of the last start: ranges and fingerprints of the data, and what else changes bits.
   std::string train_data = {}, eval_data = {}, pipeline = {}, wire_codecs = {};
   std::vector<CurvePoint> curve;
+  std::string note = {};  // what its result.json says against its curve (curve_check.h); "": none
 };
-// Throws Error, naming the folder, for one that is no run's.
+// Throws Error, naming the folder or file, for a folder that is no run's, and a damaged file.
 KeptRun ReadKeptRun(const std::string& folder);
 
 }  // namespace tessera::cli

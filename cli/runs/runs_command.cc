@@ -21,7 +21,13 @@ constexpr char kFooter[] =
     "data, --pipeline and --wire-codecs differ by train.seed alone are one group. Its means and "
     "standard errors are over the seeds of its finished runs; runs of one "
     "seed count as one. A folder that is named twice is read once. Rows and time are sums over the "
-    "starts of a run, without those that were killed.\n";
+    "starts of a run, without those that were killed. Long values in tables are shortened, those "
+    "of "
+    "--json are whole.\n"
+    "A run with a damaged file is left out and listed below the tables with what is wrong; the "
+    "exit "
+    "code is then 1. A note there says where the curve of a finished run is not that of its "
+    "result.json.\n";
 
 struct Flags {
   std::vector<std::string> folders;
@@ -31,7 +37,7 @@ struct Flags {
 int Compare(const Flags& flags) {
   Outputs outputs(/*overwrite=*/false, flags.folders);
   ClaimComparison(flags.comparison, outputs);
-  CompareFolders(flags.folders, flags.comparison, /*needs_curve=*/true);
+  ThrowIfUnread(CompareFolders(flags.folders, flags.comparison, /*needs_curve=*/true));
   return 0;
 }
 

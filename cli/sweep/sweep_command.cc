@@ -173,13 +173,15 @@ std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train, co
   return failures;
 }
 
-void Compare(const Flags& flags, const SweepPlan& plan) {
+// The comparison of the trials that have begun, printed; none without such.
+std::optional<RunComparison> Compare(const Flags& flags, const SweepPlan& plan) {
   std::vector<std::string> begun;
   for (const Trial& trial : plan.trials)
     if (const std::string run = RunOf(flags, trial);
         std::filesystem::exists(PathIn(run, kRunConfig)))
       begun.push_back(run);
-  if (!begun.empty()) CompareFolders(begun, flags.comparison, /*needs_curve=*/false);
+  if (begun.empty()) return {};
+  return CompareFolders(begun, flags.comparison, /*needs_curve=*/false);
 }
 
 int SayInterrupted(const Flags& flags) {
@@ -257,8 +259,9 @@ int Sweep(const Flags& flags) {
   ReplaceTextFile(PathIn(flags.folder, kSweepConfig), plan.config_text);
   const std::vector<Failure> failures = TrainRungs(flags, train, plan, rung);
   if (Interrupted()) return SayInterrupted(flags);
-  Compare(flags, plan);
+  const std::optional<RunComparison> comparison = Compare(flags, plan);
   ThrowIfAny(flags, failures, plan.trials.size());
+  if (comparison) ThrowIfUnread(*comparison);
   return 0;
 }
 

@@ -98,6 +98,55 @@ run 0 runs files --json files.json
 json files.json 'd["compared_by"] == "train_loss" and len(d["groups"]) == 2'
 json files.json 'all("tsv" in g["settings"]["rows trained on"] for g in d["groups"])'
 
+# ---- long values are short in tables, with what differs, and whole in JSON
+for part in 1 2 3 4 5 6; do cp clicks.tsv part_$part.tsv; done
+run 0 train --config short.json --data part_{1,2,3,4,5,6}.tsv --run long/six
+run 0 train --config short.json --data part_{1,2,3,4,5}.tsv more.tsv --run long/other
+run 0 runs long --json long.json --html long.html
+[ "$(awk '{ if (length > longest) longest = length } END { print longest }' out)" -lt 250 ] ||
+  fail "long values: $(cat out)"
+has out "…"
+has out "more.tsv"
+lacks long.html "part_1.tsv"
+json long.json 'all(g["settings"]["rows trained on"].count("head") == 6 for g in d["groups"])'
+
+# ---- a damaged run does not hide the others
+cp -r all broken
+head -c 100 all/0.02-1/run.json >broken/0.02-1/run.json
+sed -i 's/"epochs": 2,/"epochs": "two",/' broken/0.02-2/run.json
+echo '{"tables": 3}' >broken/0.02-3/config.json
+run 1 runs broken --json broken.json --html broken.html
+has err "3 of 6 runs cannot be read: what is wrong is below the table"
+has out "broken/0.2-2"
+has out "not read: broken/0.02-1: broken/0.02-1/run.json: parse error at line"
+has out 'broken/0.02-2/run.json: finished.epochs: expected an integer, got "two"'
+has out "not read: broken/0.02-3: broken/0.02-3/config.json: "
+has broken.html "not read: broken/0.02-1"
+json broken.json 'len(d["runs"]) == 3 and [r["path"] for r in d["unread"]] == [
+  "broken/0.02-1", "broken/0.02-2", "broken/0.02-3"]'
+fails_saying "broken/0.02-1/run.json: parse error at line" runs broken/0.02-1
+fails_saying "none of 2 runs can be read; the first: broken/0.02-1/run.json: parse error" runs \
+  broken/0.02-1 broken/0.02-2
+sed -i 's/"starts": \[/"starts": [7, /' broken/0.2-2/run.json
+fails_saying "broken/0.2-2/run.json: starts[0]: expected an object {…}, got 7" runs broken/0.2-2
+
+# ---- a curve that is not that of the run's result is said
+cp -r all/0.2-2 cut
+sed -i '$d' cut/curve.jsonl
+run 0 runs cut all/0.2-3 --json cut.json
+has out "note: cut/curve.jsonl was cut: it lacks step 32, which result.json has"
+json cut.json 'sorted(r["note"] is None for r in d["runs"]) == [False, True]'
+cp all/0.2-3/curve.jsonl cut/curve.jsonl
+run 0 runs cut
+has out "note: cut/curve.jsonl was changed: it has other values than result.json at step 7, step 14, "
+echo '{' >cut/result.json
+run 0 runs cut
+has out "note: the curve is held against no result: cut/result.json: parse error"
+cp -r files/clicks cut_epochs
+: >cut_epochs/curve.jsonl
+run 0 runs cut_epochs
+has out "note: cut_epochs/curve.jsonl was cut: it lacks epoch 1, which result.json has"
+
 # ---- refused
 fails_saying "nowhere: it is no folder of tessera train --run" runs nowhere
 mkdir empty

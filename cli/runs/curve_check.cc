@@ -1,0 +1,99 @@
+#include "cli/runs/curve_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
+#include "runtime/json/json_fields.h"
+
+namespace tessera::cli {
+namespace {
+
+using internal::Json;
+using internal::JsonObject;
+
+// The list of an object under a key, empty where there is none.
+Json ListIn(JsonObject& object, const char* key) {
+  const Json* const list = internal::FindField(object, key);
+  if (list == nullptr) return Json::array();
+  if (!list->is_array()) internal::ThrowExpected(object.at(key), "a list", *list);
+  return *list;
+}
+
+// What a line of the curve has to be: an evaluation, or without them an epoch.
+struct Expected {
+  std::string name;   // "step 79", "epoch 1"
+  int64_t place = 0;  // the step, or the epoch
+  Json values;
+};
+
+std::vector<Expected> ExpectedOf(const Json& result, bool of_epochs) {
+  JsonObject report(result, "");
+  const char *const list = of_epochs ? "epochs" : "evaluations", *const key =
+                                                                     of_epochs ? "epoch" : "step";
+  const Json entries = ListIn(report, list);
+  std::vector<Expected> expected;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    JsonObject entry(entries[i], Format("{}[{}]", list, i));
+    int64_t place = 0;
+    entry.Required(key, place);
+    expected.push_back({Format("{} {}", key, place), place, entries[i]});
+  }
+  return expected;
+}
+
+bool Differ(const CurvePoint& point, const Json& values) {
+  const CurvePoint reported{.metric = {}, .values = values};
+  const double has = point.Value(point.metric), should = reported.Value(point.metric);
+  return !std::isnan(has) && !std::isnan(should) && has != should;
+}
+
+std::string NamesOf(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kShown ? Format("{}, … ({} in all)", text, names.size()) : text;
+}
+
+std::string NoteOf(const KeptRun& run, const Json& result) {
+  const bool of_epochs = !JsonObject(result, "").Has("evaluations");
+  std::vector<std::string> absent, other;
+  for (const Expected& expected : ExpectedOf(result, of_epochs)) {
+    const auto point = std::ranges::find_if(run.curve, [&](const CurvePoint& p) {
+      return (of_epochs ? p.epoch : p.step) == expected.place;
+    });
+    if (point == run.curve.end())
+      absent.push_back(expected.name);
+    else if (Differ(*point, expected.values))
+      other.push_back(expected.name);
+  }
+  const std::string path = PathIn(run.path, kRunCurve);
+  if (!absent.empty())
+    return Format(
+        "{} was cut: it lacks {}, which {} has; the figures of this run are of what is left", path,
+        NamesOf(absent), kRunResult);
+  if (!other.empty())
+    return Format("{} was changed: it has other values than {} at {}", path, kRunResult,
+                  NamesOf(other));
+  return "";
+}
+
+}  // namespace
+
+std::string CurveNote(const KeptRun& run) {
+  const std::string path = PathIn(run.path, kRunResult);
+  if (!run.finished || !std::filesystem::exists(path)) return "";
+  try {
+    return internal::ReadDocument(ReadTextFile(path), path,
+                                  [&](const Json& result) { return NoteOf(run, result); });
+  } catch (const Error& error) {
+    return Format("the curve is held against no result: {}", error.what());
+  }
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,15 @@
+#ifndef TESSERA_CLI_RUNS_CURVE_CHECK_H_
+#define TESSERA_CLI_RUNS_CURVE_CHECK_H_
+// Holds the learning curve of a finished run against the report of its last start.
+#include <string>
+
+#include "cli/runs/run_folder.h"
+
+namespace tessera::cli {
+
+// What result.json has that curve.jsonl lacks, or has otherwise: a sentence for people, which names
+// the file; "" where they agree, and for a run that is not finished or has no result.json.
+std::string CurveNote(const KeptRun& run);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_RUNS_CURVE_CHECK_H_
