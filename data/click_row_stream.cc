@@ -38,9 +38,16 @@ std::string ToString(const RowRange& range) {
                                       : Format("{}:{}", range.first, range.last);
 }
 
-RowRange FilledRange(RowRange range, int64_t rows) {
+std::string PastEndText(const RowRange& range, int64_t rows, std::span<const std::string> files) {
+  std::string text = Format("rows {} were asked for, but the data has {} rows", range, rows);
+  if (files.size() == 1) text += Format(" ({})", files.front());
+  if (files.size() > 1) text += Format(" ({} to {})", files.front(), files.back());
+  return text;
+}
+
+RowRange FilledRange(RowRange range, int64_t rows, std::span<const std::string> files) {
   if (range.first > rows || (range.last != RowRange::kEnd && range.last > rows))
-    throw Error(Format("rows {} were asked for, but the data has {} rows", range, rows));
+    throw Error(PastEndText(range, rows, files));
   return {range.first, std::min(range.last, rows)};
 }
 

@@ -3,6 +3,7 @@
 // A sequence of raw rows, and the range of a data set that one covers.
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "data/click_row.h"
@@ -21,8 +22,12 @@ struct RowRange {
 // "0:56000", "56000:", ":1000" or ":". Throws Error saying what was expected.
 RowRange ParseRowRange(const std::string& text, const std::string& flag = "rows");
 std::string ToString(const RowRange& range);
+// The sentence about a range that data of so many rows do not fill. files: those of the data, which
+// are named; none where they are made up.
+std::string PastEndText(const RowRange& range, int64_t rows,
+                        std::span<const std::string> files = {});
 // The range with an end, in data of so many rows. Throws Error unless they fill it.
-RowRange FilledRange(RowRange range, int64_t rows);
+RowRange FilledRange(RowRange range, int64_t rows, std::span<const std::string> files = {});
 
 class ClickRowStream {
  public:

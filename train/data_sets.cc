@@ -9,8 +9,10 @@
 #include "data/files/expand_paths.h"
 #include "data/files/multi_hot_rows.h"
 #include "data/files/ratings.h"
+#include "data/files/text_file.h"
 #include "data/read_ahead.h"
 #include "data/row_table_source.h"
+#include "data/rows/count_rows.h"
 #include "data/rows/text_row_source.h"
 #include "data/same_rows.h"
 #include "data/shuffled_stream.h"
@@ -24,12 +26,26 @@ namespace {
 
 // Synthetic rows have no last one; ranges say which are used.
 constexpr int64_t kEndless = RowRange::kEnd - 1;
-constexpr int64_t kFirstRows = 100;  // that are read before anything starts
+constexpr int64_t kFirstRows = 100;                 // that are read before anything starts
+constexpr int64_t kMostCounted = int64_t{4} << 30;  // bytes of text whose lines are counted ahead
 
 bool Overlap(const RowRange& a, const RowRange& b) { return a.first < b.last && b.first < a.last; }
 
 std::unique_ptr<DataSource> Ahead(std::unique_ptr<DataSource> source) {
   return std::make_unique<ReadAhead>(std::move(source));
+}
+
+// Whether to count lines takes little beside an epoch: as they lie, they go by at the speed of the
+// disk.
+bool IsCheapToCount(const std::vector<std::string>& paths) {
+  int64_t bytes = 0;
+  for (const std::string& path : paths) {
+    if (!CanReadAgain(path)) return false;
+    TextFile file(path);
+    bytes += file.bytes();
+    if (bytes > kMostCounted || !file.IsPlain()) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -42,7 +58,9 @@ RowInputs RowInputsOf(const TrainConfig& config) {
 }
 
 DataSets::DataSets(const TrainConfig& config, DataSelection selection)
-    : DataSets(RowInputsOf(config), std::move(selection), ExamplesOfStep(config), config.epochs) {}
+    : DataSets(RowInputsOf(config), std::move(selection), ExamplesOfStep(config), config.epochs) {
+  CheckRanges();
+}
 
 DataSets::DataSets(const RowInputs& inputs, DataSelection selection)
     : DataSets(inputs, std::move(selection), kEvaluationBatch, 1) {}
@@ -212,6 +230,29 @@ void DataSets::CheckEvalFiles(const RowRange& eval_rows) const {
                    "evaluation, too; choose among the rows of --data with --train-rows and "
                    "--eval-rows, without --eval",
                    e, t));
+}
+
+// The number of rows, or one of `enough` or more; absent where only reading them all tells.
+std::optional<int64_t> DataSets::LengthOf(const Rows& rows, int64_t enough) const {
+  if (rows.table != nullptr) return rows.table->rows();
+  if (!IsCheapToCount(rows.files)) return {};
+  const bool headings = data_.schema != nullptr && data_.schema->format != RowFormat::kJsonl &&
+                        data_.schema->columns.empty();
+  return CountRows(rows.files, headings, enough);
+}
+
+void DataSets::CheckRange(const Rows& rows, const RowRange& range, const char* flag) const {
+  const int64_t enough = range.last == RowRange::kEnd ? range.first + 1 : range.last;
+  const std::optional<int64_t> length = LengthOf(rows, enough);
+  if (length && *length < enough)
+    throw Error(Format("{}: {}", flag, PastEndText(range, *length, rows.files)));
+}
+
+// An epoch may take long: what its end would find is an error now, where that costs little.
+void DataSets::CheckRanges() const {
+  if (train_.is_subset) return;  // whoever splits a table has looked at its ranges
+  if (selection_.train_rows) CheckRange(train_, TrainRows(), "--train-rows");
+  if (selection_.eval_rows) CheckRange(eval_, *EvalRows(), "--eval-rows");
 }
 
 void DataSets::CheckPlace(int64_t first_row) const {

@@ -60,7 +60,8 @@ class DataSets {
   // told apart from these, also where they come by the same files, or by copies. Files are opened
   // once, so that wrong names are errors now; a split by key or time reads ids or times of all rows
   // of a table, one by the last times also those of text. Each side of a split has a row: text is
-  // read as far as the first one of each.
+  // read as far as the first one of each. The ranges of the selection end inside the data: lines of
+  // text are counted, unless it is packed, has more than 4 GiB, or can be read once.
   DataSets(const TrainConfig& config, DataSelection selection);
   // To read rows in their order alone, by OpenInOrder.
   DataSets(const RowInputs& inputs, DataSelection selection);
@@ -126,6 +127,9 @@ class DataSets {
   std::shared_ptr<const RowTable> MadeUp();
   void CheckSelection() const;
   void CheckEvalFiles(const RowRange& eval_rows) const;
+  void CheckRanges() const;
+  void CheckRange(const Rows& rows, const RowRange& range, const char* flag) const;
+  std::optional<int64_t> LengthOf(const Rows& rows, int64_t enough) const;
   void CheckPlace(int64_t first_row) const;
   RowRange TrainRows() const;
   std::optional<RowRange> EvalRows() const;

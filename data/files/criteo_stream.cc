@@ -4,14 +4,6 @@
 #include "runtime/base/check.h"
 
 namespace tessera {
-namespace {
-
-[[noreturn]] void ThrowTooShort(const RowRange& range, int64_t rows) {
-  throw Error(Format("rows {} were asked for, but the data has {} rows", range, rows));
-}
-
-}  // namespace
-
 CriteoStream::CriteoStream(const CriteoFiles& files, RowRange range)
     : lines_(files.paths), skip_bad_lines_(files.skip_bad_lines), range_(range) {
   TESSERA_CHECK(!files.paths.empty(), "no data file was given");
@@ -19,7 +11,7 @@ CriteoStream::CriteoStream(const CriteoFiles& files, RowRange range)
 
 void CriteoStream::SkipToFirst() {
   next_row_ += lines_.Skip(range_.first - next_row_);
-  if (next_row_ < range_.first) ThrowTooShort(range_, next_row_);
+  if (next_row_ < range_.first) FilledRange(range_, next_row_, lines_.paths());
 }
 
 double CriteoStream::fraction() const {
@@ -33,7 +25,7 @@ bool CriteoStream::Next(ClickRow& row) {
   std::string_view line;
   while (next_row_ < range_.last) {
     if (!lines_.Next(line)) {
-      if (range_.last != RowRange::kEnd) ThrowTooShort(range_, next_row_);
+      FilledRange(range_, next_row_, lines_.paths());
       return false;
     }
     ++next_row_;

@@ -27,6 +27,7 @@ class LineReader {
   // Leaves out up to `count` lines; returns how many there were.
   int64_t Skip(int64_t count);
 
+  const std::vector<std::string>& paths() const { return paths_; }
   // About what share of the (compressed) bytes of all files was given out, 0 to 1.
   double fraction() const;
   // "FILE:LINE" of the line that Next returned last, counted from 1.

@@ -143,6 +143,11 @@ void TextFile::Detect() {
     unzstd_ = std::make_unique<Unzstd>();
 }
 
+bool TextFile::IsPlain() {
+  if (read_ == 0 && Fill()) Detect();
+  return inflater_ == nullptr && unzstd_ == nullptr;
+}
+
 size_t TextFile::Read(char* out, size_t bytes) {
   if (read_ == 0 && Fill()) Detect();
   if (unzstd_ != nullptr) return Decompress(out, bytes);

@@ -24,6 +24,8 @@ class TextFile {
   // all.
   size_t Read(char* out, size_t bytes);
 
+  // Whether text is given as it lies. Reads the first bytes.
+  bool IsPlain();
   int64_t bytes() const { return bytes_; }  // of the file as it lies on disk
   // How many of these have been read and used.
   int64_t offset() const { return read_ - static_cast<int64_t>(end_ - begin_); }

@@ -160,13 +160,6 @@ bool TextRowReader::ReadPiece(Piece& piece) {
   return false;
 }
 
-void TextRowReader::CheckLength() {
-  const bool too_short =
-      range_.last == RowRange::kEnd ? next_row_ < range_.first : next_row_ < range_.last;
-  if (too_short)
-    throw Error(Format("rows {} were asked for, but the data has {} rows", range_, next_row_));
-}
-
 // Reads a round of pieces; returns how many.
 size_t TextRowReader::ReadRound() {
   size_t count = 0;
@@ -174,7 +167,7 @@ size_t TextRowReader::ReadRound() {
     for (; count < pieces_.size(); ++count)
       if (!ReadPiece(pieces_[count])) break;
     ended_ = count < pieces_.size();
-    if (ended_) CheckLength();
+    if (ended_) FilledRange(range_, next_row_, files_.paths);
   } catch (const Error& error) {
     error_ = error.what();
     ended_ = true;

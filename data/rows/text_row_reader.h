@@ -63,7 +63,6 @@ class TextRowReader {
   // Reads a piece of which rows are wanted; false at the end.
   bool ReadPiece(Piece& piece);
   void TakeHeading(Piece& piece);
-  void CheckLength();
   void FindKey();
   bool TakesLine(int64_t row) const;
   bool TakesLastRow(const RowBlock& block) const;

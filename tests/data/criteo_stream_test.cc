@@ -52,9 +52,9 @@ TEST(CriteoStream, RangesBeyondTheDataAreErrors) {
   EXPECT_EQ(ErrorOf([&] {
               FirstIntegers(CriteoStream(files, {3, 31}));
             }),
-            "rows 3:31 were asked for, but the data has 30 rows");
+            PastEndText({3, 31}, 30, files.paths));
   EXPECT_EQ(ErrorOf([&] { FirstIntegers(CriteoStream(files, {31})); }),
-            "rows 31: were asked for, but the data has 30 rows");
+            PastEndText({31}, 30, files.paths));
 }
 
 TEST(CriteoStream, BadLinesAreErrorsWithFileAndLine) {

@@ -152,6 +152,25 @@ TEST(DataSetsOrder, AnEpochDoesNotBeginAfterItsLastRow) {
   }
 }
 
+// Before an epoch is trained, where rows are a table or lines of plain text.
+TEST(DataSetsOrder, RangesBeyondTheDataAreErrors) {
+  for (const std::string& path : {Text(), Folder()}) {
+    const auto error = [&](const std::optional<RowRange>& train, const RowRange& eval) {
+      return ErrorOf([&] {
+        DataSets(Config(false), {.files = {path}, .train_rows = train, .eval_rows = eval});
+      });
+    };
+    const std::string has = Format("but the data has 1000 rows ({})", path);
+    EXPECT_EQ(error(RowRange{0, 800}, {900, 1001}),
+              "--eval-rows: rows 900:1001 were asked for, " + has);
+    EXPECT_EQ(error(RowRange{0, 800}, {1000}), "--eval-rows: rows 1000: were asked for, " + has);
+    EXPECT_EQ(error(RowRange{500, 1200}, {0, 500}),
+              "--train-rows: rows 500:1200 were asked for, " + has);
+    EXPECT_EQ(error(RowRange{0, 800}, {800, 1000}), "");
+    EXPECT_EQ(error(RowRange{0, 800}, {999}), "");
+  }
+}
+
 TEST(DataSetsOrder, FilesThatDoNotFitAreErrors) {
   const TrainConfig config = Config(false);
   EXPECT_EQ(ErrorOf([&] {

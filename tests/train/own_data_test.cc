@@ -255,7 +255,8 @@ TEST(OwnData, FirstRowsAreReadBeforeAnythingStarts) {
   const std::string bad = WriteFile("bad.tsv", "1\t2\n");
   EXPECT_EQ(error({.files = {bad}}), bad + ":1: expected 40 columns, got 2");
   EXPECT_EQ(error({.files = {bad}, .skip_bad_lines = true}), "");
-  EXPECT_EQ(error({.files = {bad}, .train_rows = RowRange{5, 10}}), "");
+  const std::string bad_first = WriteFile("bad_first.tsv", "1\t2\n" + testing::NumberedLines(0, 9));
+  EXPECT_EQ(error({.files = {bad_first}, .train_rows = RowRange{5, 10}}), "");
   EXPECT_EQ(error({}), "no data: give --data FILE with tsv rows");
   EXPECT_EQ(error({.files = {TempPath("none*.tsv")}}),
             TempPath("none*.tsv") + ": expected a file, or a pattern that files match, found none");

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "comm/communicator.h"
 #include "comm/leader.h"
 #include "runtime/base/check.h"
 #include "train/checkpoint/kept_checkpoints.h"
@@ -52,6 +53,7 @@ class TrainingRun {
     if (options.metrics.any()) metrics_.emplace(trainer.context(), trainer, options.metrics);
     if (options.incremental && !options.checkpoint.empty()) OpenCheckpoints();
     if (!options.checkpoint.empty()) OpenKept();
+    if (options.goes_on_there) saved_step_ = trainer.progress().step;
   }
 
   TrainingRunReport Run() {
@@ -232,20 +234,40 @@ class TrainingRun {
     return loss_sum;
   }
 
+  // Says what is left of the training where an evaluation ends it.
+  std::string SavedText() const {
+    if (options_.checkpoint.empty()) return "nothing of the training was saved";
+    if (saved_step_ < 0) return Format("{} was not saved", options_.checkpoint);
+    return Format("{} has the training up to step {}", options_.checkpoint, saved_step_);
+  }
+
+  // Evaluates on the rows of a source. An error says what is saved.
+  EvaluationValues ValuesOf(DataSource& source) {
+    try {
+      return trainer_.Evaluate(source, options_.stop,
+                               metrics_ ? metrics_->BeginEvaluation() : nullptr);
+    } catch (const CommunicatorAborted&) {
+      throw;
+    } catch (const Error& error) {
+      throw Error(Format("evaluation: {}; {}", error.what(), SavedText()));
+    }
+  }
+
   // Absent without rows for evaluation, and where the run is stopped in it.
   std::optional<EvaluationValues> Evaluate(const EvaluationPoint& at) {
     const auto source = data_.OpenEval();
     if (source == nullptr) return std::nullopt;
     const double begin = timer_.seconds();
-    const EvaluationValues values =
-        trainer_.Evaluate(*source, options_.stop, metrics_ ? metrics_->BeginEvaluation() : nullptr);
+    const EvaluationValues values = ValuesOf(*source);
     evaluation_seconds_ += timer_.seconds() - begin;
     if ((report_.stopped = options_.stop())) return std::nullopt;
     const bool any = std::ranges::any_of(
         values.tasks, [](const auto& task) { return task.values.clicks.examples > 0; });
     if (!any)
-      throw Error("there are no rows for evaluation" +
-                  (data_.split() ? Format(": data.split, {}, keeps none", *data_.split()) : ""));
+      throw Error(
+          Format("there are no rows for evaluation{}; {}",
+                 data_.split() ? Format(": data.split, {}, keeps none", *data_.split()) : "",
+                 SavedText()));
     if (metrics_) metrics_->EndEvaluation(at, values.loss);
     return values;
   }
@@ -313,6 +335,7 @@ class TrainingRun {
 
   void Save() {
     if (options_.checkpoint.empty()) return;
+    saved_step_ = trainer_.progress().step;
     if (!checkpoints_ && !of_ranks_) return SaveLast();
     timer_.Hold([&] {
       if (schedule_) trainer_.SetEvaluation(schedule_->Text());
@@ -331,6 +354,7 @@ class TrainingRun {
   std::optional<EvaluationSchedule> schedule_;  // absent: only the ends of epochs are evaluated
   std::vector<EvaluationReport> evaluations_;
   double evaluation_seconds_ = 0;
+  int64_t saved_step_ = -1;   // of `checkpoint`; -1: it is not there
   bool towers_seen_ = false;  // in the first epoch of this run
   std::optional<TrainingMetrics> metrics_;
   std::optional<IncrementalCheckpoints> checkpoints_;

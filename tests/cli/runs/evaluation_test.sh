@@ -96,6 +96,38 @@ PYTHON
   same_tensors whole_best.st part_best.st || fail "$form: another best model"
 done
 
+# ---- a fraction below one step evaluates each step, and says so
+run 0 $run --eval-every 0.001
+has out "evaluation.every: 0.001 of an epoch of 32 steps is less than one step, so each step is"
+has out "step 1:"
+has out "step 31:"
+run 0 $run --eval-every 0.04
+lacks out "less than one step"
+
+# ---- rows for evaluation past the end: before the training where lines of plain text tell, else at
+# the evaluation, with what is saved
+run 0 generate --rows 1000 --vocabulary 50 clicks.tsv
+gzip -k clicks.tsv
+past=(train --config ten.json --train-rows 0:800 --checkpoint past.st)
+fails_saying "--eval-rows: rows 800:1200 were asked for, but the data has 1000 rows (clicks.tsv)" \
+  "${past[@]}" --data clicks.tsv --eval-rows 800:1200
+fails_saying "--eval-rows: rows 1000: were asked for, but the data has 1000 rows (clicks.tsv)" \
+  "${past[@]}" --data clicks.tsv --eval-rows 1000: --dry-run
+head -300 clicks.tsv >few.tsv
+fails_saying "--train-rows: rows 0:800 were asked for, but the data has 300 rows (few.tsv)" \
+  "${past[@]}" --data few.tsv --eval clicks.tsv
+[ ! -e past.st ] || fail "a refused training saved"
+fails_saying "evaluation: rows 800:1200 were asked for, but the data has 1000 rows \
+(clicks.tsv.gz); past.st has the training up to step 13" "${past[@]}" --data clicks.tsv.gz \
+  --eval-rows 800:1200
+run 0 inspect past.st
+fails_saying "(clicks.tsv.gz); early.st was not saved" train --config ten.json --train-rows 0:800 \
+  --checkpoint early.st --data clicks.tsv.gz --eval-rows 800:1200 --eval-every 2
+fails_saying "(clicks.tsv.gz); nothing of the training was saved" train --config ten.json \
+  --train-rows 0:800 --data clicks.tsv.gz --eval-rows 800:1200
+fails_saying "there are no rows for evaluation; past.st has the training up to step 13" \
+  "${past[@]}" --overwrite --data clicks.tsv.gz --eval-rows 1000:
+
 # ---- a best model that is not this training's is kept; one that is lost is said
 fails_saying "best.st: a file is there, which this command did not begin from" train \
   --config ten.json --best best.st

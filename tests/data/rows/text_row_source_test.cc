@@ -145,8 +145,10 @@ TEST(TextRowSource, RangesBeyondTheDataAreErrors) {
   const auto error = [&](RowRange range) {
     return ErrorOf([&] { ReadAll(files, {.batch_size = 7, .range = range}); });
   };
-  EXPECT_EQ(error({3, 301}), "rows 3:301 were asked for, but the data has 300 rows");
-  EXPECT_EQ(error({301}), "rows 301: were asked for, but the data has 300 rows");
+  const std::string has =
+      Format("but the data has 300 rows ({} to {})", files.paths.front(), files.paths.back());
+  EXPECT_EQ(error({3, 301}), "rows 3:301 were asked for, " + has);
+  EXPECT_EQ(error({301}), "rows 301: were asked for, " + has);
   EXPECT_TRUE(ReadAll(files, {.batch_size = 7, .range = {300}}).empty());
 }
 
