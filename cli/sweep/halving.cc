@@ -16,6 +16,7 @@ namespace tessera::cli {
 namespace {
 
 using internal::Json;
+using internal::JsonObject;
 
 // The settings of a rung's trials, the best mean over seeds first.
 std::vector<size_t> SettingsByRank(const std::string& folder, const SweepPlan& plan,
@@ -45,6 +46,20 @@ void KeepRung(const std::string& folder, SweepPlan& plan, const Rung& rung) {
   WriteSweepDocument(folder, plan);
 }
 
+// The trials of a rung, of so many.
+std::vector<size_t> TrialsIn(JsonObject& rung, int64_t count) {
+  std::vector<int64_t> numbers;
+  rung.Required("trials", numbers);
+  std::vector<size_t> trials;
+  for (const int64_t t : numbers) {
+    if (t < 0 || t >= count)
+      throw Error(
+          Format("{}: expected trials from 0 to {}, got {}", rung.at("trials"), count - 1, t));
+    trials.push_back(static_cast<size_t>(t));
+  }
+  return trials;
+}
+
 }  // namespace
 
 Rung RungToTrain(const std::string& folder, const SweepPlan& plan) {
@@ -54,14 +69,16 @@ Rung RungToTrain(const std::string& folder, const SweepPlan& plan) {
     std::iota(rung.trials.begin(), rung.trials.end(), size_t{0});
     return rung;
   }
-  const Json& last = plan.document.at("rungs").back();
-  rung.epochs = last.at("epochs").get<int64_t>();
-  rung.trials = last.at("trials").get<std::vector<size_t>>();
-  for (const size_t t : rung.trials)
-    if (t >= plan.trials.size())
-      throw Error(Format("{}: \"rungs\" has trial {}, of {} trials", PathIn(folder, kSweepDocument),
-                         t, plan.trials.size()));
-  return rung;
+  try {
+    const Json& rungs = JsonObject(plan.document, "").Require("rungs");
+    const int64_t last = std::ssize(rungs) - 1;
+    JsonObject object(rungs.back(), Format("rungs[{}]", last));
+    object.Required("epochs", rung.epochs.emplace());
+    rung.trials = TrialsIn(object, std::ssize(plan.trials));
+    return rung;
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", PathIn(folder, kSweepDocument), error.what()));
+  }
 }
 
 std::optional<Rung> NextRung(const std::string& folder, SweepPlan& plan, const Rung& rung,

@@ -13,6 +13,7 @@
 #include "runtime/base/checksums.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/disk_space.h"
+#include "runtime/json/json_fields.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/staging.h"
 
@@ -70,23 +71,29 @@ void CheckHeader(Json& header) {
                 computed, kHeaderChecksum, said.dump());
 }
 
-SafetensorsEntry ParseEntry(const std::string& name, const Json& fields, int64_t data_begin) {
+SafetensorsEntry EntryOf(const Json& value, int64_t data_begin) {
+  TESSERA_CHECK(value.is_object(), "expected an object {{…}}, got {}", value.type_name());
+  internal::JsonObject fields(value, "");
+  std::vector<int64_t> dims;
+  std::string dtype;
+  fields.Required("shape", dims);
+  fields.Required("dtype", dtype);
+  const auto offsets = internal::RequiredPair<int64_t>(fields, "data_offsets", "[begin, end]");
+  SafetensorsEntry entry{DTypeNamed(dtype), Shape(std::span(dims)), data_begin};
+  int64_t bytes = SizeOf(entry.dtype);
+  for (const int64_t d : dims)
+    TESSERA_CHECK(d >= 0 && !__builtin_mul_overflow(bytes, d, &bytes), "shape {}", entry.shape);
+  TESSERA_CHECK(0 <= offsets[0] && offsets[0] <= offsets[1] && offsets[1] - offsets[0] == bytes,
+                "data_offsets {} to {}, but shape {} of {} takes {} bytes", offsets[0], offsets[1],
+                entry.shape, entry.dtype, bytes);
+  TESSERA_CHECK(!__builtin_add_overflow(data_begin, offsets[0], &entry.begin), "data_offsets {}",
+                offsets[0]);
+  return entry;
+}
+
+SafetensorsEntry ParseEntry(const std::string& name, const Json& value, int64_t data_begin) {
   try {
-    const auto dims = fields.at("shape").get<std::vector<int64_t>>();
-    const auto offsets = fields.at("data_offsets").get<std::vector<uint64_t>>();
-    TESSERA_CHECK_EQ(offsets.size(), 2u, "data_offsets");
-    SafetensorsEntry entry{DTypeNamed(fields.at("dtype").get<std::string>()),
-                           Shape(std::span(dims)), data_begin};
-    uint64_t bytes = static_cast<uint64_t>(SizeOf(entry.dtype));
-    for (int64_t d : dims) {
-      TESSERA_CHECK(d >= 0 && !__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes),
-                    "shape {}", entry.shape);
-    }
-    TESSERA_CHECK(offsets[0] <= offsets[1] && offsets[1] - offsets[0] == bytes,
-                  "data_offsets {} to {}, but shape {} of {} takes {} bytes", offsets[0],
-                  offsets[1], entry.shape, entry.dtype, bytes);
-    entry.begin += static_cast<int64_t>(offsets[0]);
-    return entry;
+    return EntryOf(value, data_begin);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
@@ -270,6 +277,7 @@ void SafetensorsFile::ReadHeader() {
       entries_.emplace(name, ParseEntry(name, fields, data_begin));
       continue;
     }
+    TESSERA_CHECK(fields.is_object(), "header, __metadata__: expected an object of strings");
     for (const auto& [key, value] : fields.items()) {
       TESSERA_CHECK(value.is_string(), "header, __metadata__: '{}' is not a string", key);
       metadata_[key] = value.get<std::string>();

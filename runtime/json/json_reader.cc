@@ -40,10 +40,16 @@ class Cursor {
   const char** reached_;
 };
 
-// "[json.exception.parse_error.101] parse error at line 1, column 2: …" without its first word.
-std::string WithoutTag(const std::string& message) {
+// "parse error at line 1, column 2: unexpected '}'; expected string literal" of nlohmann's
+// "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
+// object key - unexpected '}'; expected string literal".
+std::string FaultText(const std::string& message) {
+  constexpr std::string_view kSyntax = ": syntax error ", kWhat = " - ";
   const size_t end = message.starts_with('[') ? message.find("] ") : std::string::npos;
   std::string text = end == std::string::npos ? message : message.substr(end + 2);
+  const size_t syntax = text.find(kSyntax), what = text.find(kWhat, syntax);
+  if (syntax != std::string::npos && what != std::string::npos)
+    text.replace(syntax, what + kWhat.size() - syntax, ": ");
   if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "…";
   return text;
 }
@@ -122,7 +128,7 @@ class TreeBuilder {
 
   template <typename Exception>
   bool parse_error(size_t, const std::string&, const Exception& error) {
-    throw Error(WithoutTag(error.what()));
+    throw Error(FaultText(error.what()));
   }
 
  private:

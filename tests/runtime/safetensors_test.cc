@@ -115,6 +115,17 @@ TEST_F(SafetensorsTest, RefusesBadHeaders) {
   ExpectRefused(File("{", 0), "not a JSON object");
   ExpectRefused(File(R"({"__metadata__": {"step": "1", "step": "2"}})", 0),
                 "the key \"step\" is given twice");
+  ExpectRefused(File(R"({"__metadata__": 3})", 0),
+                "header, __metadata__: expected an object of strings");
+  ExpectRefused(File(R"({"a":7})", 0), "header, tensor 'a': expected an object {…}, got number");
+  ExpectRefused(File(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4),
+                "header, tensor 'a': shape: the key is missing");
+  ExpectRefused(File(R"({"a":{"dtype":"F32","shape":"one","data_offsets":[0,4]}})", 4),
+                "header, tensor 'a': shape: expected a list, got \"one\"");
+  ExpectRefused(File(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4),
+                "header, tensor 'a': data_offsets: expected [begin, end], got [0]");
+  ExpectRefused(File(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[-4,0]}})", 4),
+                "data_offsets -4 to 0");
   ExpectRefused(File(R"({"a":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}})", 4),
                 "dtype 'F33'");
   ExpectRefused(File(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4),

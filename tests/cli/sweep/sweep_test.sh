@@ -206,6 +206,21 @@ rm -r parts halved
 fails_saying "no trial has a value of auc, so --halving has nothing to go by" sweep blind \
   --seeds 2 --halving 2 --epochs 1:2 --metric auc -- --config short.json --data clicks.tsv
 
+# ---- a damaged sweep.json says what is wrong, and where
+run 0 sweep torn --grid $rate=0.02,0.1 --halving 2 --epochs 1:2 -- "${short[@]}"
+cp torn/sweep.json kept.json
+# torn PYTHON TEXT: after the change of its rungs the command is refused with the text.
+torn() {
+  python3 -c "import json; d=json.load(open('kept.json')); $1
+json.dump(d, open('torn/sweep.json', 'w'))"
+  fails_saying "torn/sweep.json: $2" sweep torn --grid $rate=0.02,0.1 --halving 2 --epochs 1:2 -- \
+    "${short[@]}"
+}
+torn "d['rungs'][-1]['epochs'] = 'two'" 'rungs[1].epochs: expected an integer, got "two"'
+torn "d['rungs'][-1] = 7" "rungs[1]: expected an object {…}, got 7"
+torn "d['rungs'][-1]['trials'] = [5]" "rungs[1].trials: expected trials from 0 to 1, got 5"
+torn "del d['rungs']" "rungs: the key is missing"
+
 # ---- refused before anything is written
 # refused TEXT ARGS…: the command fails, says this, and leaves no folder `new`.
 refused() {

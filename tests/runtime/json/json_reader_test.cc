@@ -32,6 +32,10 @@ TEST(JsonReader, SaysWhatIsWrong) {
   EXPECT_EQ(ErrorOf(R"({"a": 1, "b": 2, "a": 3})"), "the key \"a\" is given twice");
   EXPECT_EQ(ErrorOf(R"([{"x": {"a": 1, "a": 1}}])"), "the key \"a\" is given twice");
   EXPECT_NE(ErrorOf("{\n1").find("parse error at line 2, column 1"), std::string::npos);
+  EXPECT_EQ(ErrorOf(R"({"a": 1 "b": 2})"),
+            "parse error at line 1, column 11: unexpected string literal; expected '}'");
+  EXPECT_EQ(ErrorOf(R"({"a": tru})"),
+            "parse error at line 1, column 10: invalid literal; last read: '\"a\": tru}'");
   EXPECT_NE(ErrorOf("[1e999]").find("number overflow"), std::string::npos);
   EXPECT_NE(ErrorOf("").find("parse error"), std::string::npos);
   EXPECT_NE(ErrorOf("[] []").find("parse error"), std::string::npos);
