@@ -9,8 +9,9 @@ Flag AddSetFlag(Command command, std::vector<std::string>& settings) {
   return command
       .Add("--set", settings,
            "Set a key of the configuration by its path, before it is checked: "
-           "optimizer.sparse.lr=0.01, tables[0].rows=1000 or tables[name=t_user].rows=1000. The "
-           "value is JSON, or else text. May be given several times")
+           "optimizer.sparse.lr=0.01, tables[0].rows=1000 or tables[name=t_user].rows=1000; a name "
+           "with a bracket stands in quotes, as tables[name=\"a]b\"].rows=1000. The value is JSON, "
+           "or else text. May be given several times")
       .OneAtATime()
       .ShowDefault("")
       .Value("PATH=VALUE");

@@ -130,6 +130,10 @@ TEST(SplitRefusals, ConfigurationsSayWhatIsWrong) {
   for (const char* fraction : {"0", "1", "-0.5", "1.5"})
     expect(json, Format(R"({{"fraction": {}}})", fraction),
            "data.split.fraction: expected a fraction above 0 and below 1");
+  const std::string once = error(json, R"({"by": "time", "fraction": 1.5})");
+  EXPECT_NE(once.find("data.split.fraction: expected a fraction above 0 and below 1, got 1.5"),
+            std::string::npos);
+  EXPECT_EQ(once.find("problems"), std::string::npos) << once;
   expect(json, R"({"by": "time", "at": 5, "fraction": 0.1})",
          "data.split.fraction beside data.split.at: expected one of the two");
   expect(json, R"({"by": "time", "of_fraction": 0.1})",

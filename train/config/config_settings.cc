@@ -28,12 +28,33 @@ Json ValueOf(const std::string& text) {
   }
 }
 
-// The element of a list by "3", or by "name=t_user".
+// Where the bracket at `open` closes; npos where it does not. Inside, a value in quotes may have
+// any letter: [name="a]b"].
+size_t CloseOf(std::string_view text, size_t open) {
+  bool quoted = false;
+  for (size_t i = open + 1; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+      continue;
+    }
+    if (text[i] == '"' && (quoted || text[i - 1] == '=')) quoted = !quoted;
+    if (text[i] == ']' && !quoted) return i;
+  }
+  return std::string_view::npos;
+}
+
+// The value of a selector: a string of JSON, or else the text.
+std::string SelectedValue(const std::string& text) {
+  return text.starts_with('"') ? Quoted(internal::ParseJson(text)) : text;
+}
+
+// The element of a list by "3", by "name=t_user", or by "name=\"a]b\"".
 Json& ElementOf(Json& list, std::string_view place, std::string_view selector) {
   if (!list.is_array())
     throw Error(Format("expected a list under {}, got {}", place, list.type_name()));
   if (const size_t equals = selector.find('='); equals != std::string_view::npos) {
-    const std::string key(selector.substr(0, equals)), value(selector.substr(equals + 1));
+    const std::string key(selector.substr(0, equals)),
+        value = SelectedValue(std::string(selector.substr(equals + 1)));
     for (Json& element : list)
       if (element.is_object() && element.contains(key) && Quoted(element.at(key)) == value)
         return element;
@@ -69,7 +90,7 @@ Json& Find(Json& document, std::string_view path) {
         &MemberOf(*at, path.substr(0, begin == 0 ? 0 : begin - 1), path.substr(begin, end - begin));
     size_t next = end;
     while (next < path.size() && path[next] == '[') {
-      const size_t close = path.find(']', next);
+      const size_t close = CloseOf(path, next);
       if (close == std::string_view::npos)
         throw Error(Format("expected ']' after {}", path.substr(0, next + 1)));
       at = &ElementOf(*at, path.substr(0, next), path.substr(next + 1, close - next - 1));
@@ -83,11 +104,9 @@ Json& Find(Json& document, std::string_view path) {
 
 // The first '=' outside of brackets.
 size_t EqualsOf(std::string_view setting) {
-  bool inside = false;
   for (size_t i = 0; i < setting.size(); ++i) {
-    if (setting[i] == '[') inside = true;
-    if (setting[i] == ']') inside = false;
-    if (setting[i] == '=' && !inside) return i;
+    if (setting[i] == '=') return i;
+    if (setting[i] == '[') i = std::min(CloseOf(setting, i), setting.size() - 1);
   }
   throw Error("expected PATH=VALUE, as optimizer.sparse.lr=0.01");
 }

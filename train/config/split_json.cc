@@ -27,8 +27,10 @@ void ReadFraction(JsonObject& object, double& fraction) {
 void ReadOfFraction(JsonObject& object, SplitOptions& split) {
   object.Try([&] {
     const Json* const fraction = object.Find(kOfFraction, TypeSchema(double{}));
-    if (fraction != nullptr) ReadJson(*fraction, object.at(kOfFraction), split.fraction);
-    CheckFraction(object, kOfFraction, split.fraction);
+    double found = SplitOptions().fraction;
+    if (fraction != nullptr) ReadJson(*fraction, object.at(kOfFraction), found);
+    CheckFraction(object, kOfFraction, found);
+    if (fraction != nullptr) split.fraction = found;
     split.at_was_found = fraction != nullptr;
     if (split.at_was_found && !object.Has("at"))
       throw Error(Format("{} without {}: expected both", object.at(kOfFraction), object.at("at")));

@@ -41,6 +41,21 @@ TEST(ConfigSettings, ElementsHaveANumberOrAKey) {
   EXPECT_EQ(Set(R"({"l": [[1, 2]]})", {"l[0][1]=3"}), R"({"l":[[1,3]]})");
 }
 
+TEST(ConfigSettings, ANameInQuotesMayHaveAnyLetter) {
+  const std::string text = R"({"t":[{"name":"a]b","n":1},{"name":"c\"=d","n":2}]})";
+  EXPECT_EQ(Set(text, {R"(t[name="a]b"].n=5)", R"(t[name="c\"=d"].n=[6])"}),
+            R"({"t":[{"name":"a]b","n":5},{"name":"c\"=d","n":[6]}]})");
+  EXPECT_EQ(Set(R"({"t":[{"name":"x","n":1}]})", {R"(t[name="x"].n=2)"}),
+            R"({"t":[{"name":"x","n":2}]})");
+  EXPECT_EQ(ErrorOf([&] { Set(text, {R"(t[name="e]"].n=5)"}); }),
+            R"(--set t[name="e]"].n=5: t has no element whose name is 'e]')");
+  EXPECT_EQ(ErrorOf([&] { Set(text, {R"(t[name="a]b].n=5)"}); }),
+            R"(--set t[name="a]b].n=5: expected PATH=VALUE, as optimizer.sparse.lr=0.01)");
+  const ConfigSetting split = SplitSetting(R"(t[name="a]=b"].n=x=y)");
+  EXPECT_EQ(split.path, R"(t[name="a]=b"].n)");
+  EXPECT_EQ(split.value, "x=y");
+}
+
 TEST(ConfigSettings, ATrainingIsSetByPath) {
   const TrainConfig config =
       Good({"optimizer.sparse.lr=0.5", "tables[name=b].rows=33", "tables[0].pooling=SUM",
