@@ -24,7 +24,7 @@ Json ListIn(JsonObject& object, const char* key) {
   return *list;
 }
 
-// What a line of the curve has to be: an evaluation, or without them an epoch.
+// A line that the curve has to have: an evaluation, or without them an epoch.
 struct Expected {
   std::string name;   // "step 79", "epoch 1"
   int64_t place = 0;  // the step, or the epoch

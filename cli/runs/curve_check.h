@@ -7,8 +7,8 @@
 
 namespace tessera::cli {
 
-// What result.json has that curve.jsonl lacks, or has otherwise: a sentence for people, which names
-// the file; "" where they agree, and for a run that is not finished or has no result.json.
+// A sentence for people about what result.json has that curve.jsonl lacks, or has otherwise, with
+// the file's name; "" where they agree, and for a run that is not finished or has no result.json.
 std::string CurveNote(const KeptRun& run);
 
 }  // namespace tessera::cli

@@ -37,7 +37,7 @@ std::string WordIn(const Json& object, const std::string& key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// As JSON; null where there is none.
+// The value as JSON; null where there is none.
 std::string TextIn(const Json& object, const std::string& key) {
   const auto found = object.find(key);
   return found == object.end() ? "null" : found->dump();

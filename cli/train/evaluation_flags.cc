@@ -145,4 +145,14 @@ std::string MissingBest(const std::string& best, const std::string& evaluation) 
       state.best->value, state.best->at.step, state.metric, best);
 }
 
+std::string StoppedEarlyText(const TrainConfig& config, const std::string& evaluation) {
+  const EarlyStop stop = StopOf(config, evaluation);
+  if (stop == EarlyStop::kNone) return "";
+  if (stop == EarlyStop::kPatience)
+    return Format("stopped early by its patience of {}: a larger --patience, or 0, goes on with it",
+                  config.evaluation->patience);
+  return Format("stopped early by its target {}: another --stop-at, or none, goes on with it",
+                *config.evaluation->target);
+}
+
 }  // namespace tessera::cli

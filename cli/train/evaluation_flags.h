@@ -30,5 +30,9 @@ bool IsBestOf(const std::string& best, const ResumedRun& resumed);
 // there is none. evaluation: TrainingProgress::evaluation of what the run goes on from.
 std::string MissingBest(const std::string& best, const std::string& evaluation);
 
+// Why a training whose checkpoint keeps this `evaluation` has stopped early by the configuration,
+// and what goes on with it: "stopped early by its patience of 2: …"; "" where it has not.
+std::string StoppedEarlyText(const TrainConfig& config, const std::string& evaluation);
+
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_EVALUATION_FLAGS_H_

@@ -114,8 +114,14 @@ Json StartJson(const DataSets& data, const RunStart& start) {
       {"from", {{"epoch", start.from.epoch}, {"row", start.from.row}, {"step", start.from.step}}}};
 }
 
-// Throws Error unless at most the number of epochs differs between the run and what is asked for: a
-// run is one training, of the configuration that its folder says.
+// Whether a later start may have another value: it says how long the run goes on.
+bool SaysLength(const ConfigKey& key) {
+  return key.table.empty() && (key.key == "train.epochs" || key.key == "evaluation.patience" ||
+                               key.key == "evaluation.target");
+}
+
+// Throws Error where the run and what is asked for differ in more than their length: a run is one
+// training, of the configuration that its folder says.
 void CheckSameTraining(const std::string& folder, const TrainConfig& config) {
   const std::string path = PathIn(folder, kRunConfig);
   if (!fs::exists(path)) return;
@@ -123,7 +129,7 @@ void CheckSameTraining(const std::string& folder, const TrainConfig& config) {
   if (SeeksTime(config.data.split)) ForgetFoundTime(kept.data.split);
   for (const auto& [was, is] : Differences(KeysOf(kept), KeysOf(config))) {
     const ConfigKey& key = was.key.empty() ? is : was;
-    if (key.table.empty() && key.key == "train.epochs") continue;
+    if (SaysLength(key)) continue;
     const auto shown = [](const ConfigKey& k) { return k.value.empty() ? "none" : k.value; };
     throw Error(
         Format("--run {}: this run's {} is {}, but this start says {}: name another folder, or "
@@ -132,19 +138,21 @@ void CheckSameTraining(const std::string& folder, const TrainConfig& config) {
   }
 }
 
-void CheckUnfinished(const TrainFlags& flags, const TrainConfig& config) {
+void CheckUnfinished(const TrainFlags& flags, const TrainConfig& config,
+                     const std::optional<TrainingProgress>& progress) {
   if (!Continues(flags)) return;
   CheckSameTraining(flags.run, config);
   const std::optional<RunFinish> finish = FinishOf(ReadRunDocument(flags.run));
   if (!finish) return;
-  if (finish->stopped_early.empty() && config.epochs > finish->epochs) return;
-  const bool early = !finish->stopped_early.empty();
+  const std::string early = progress ? StoppedEarlyText(config, progress->evaluation) : "";
+  if (early.empty() && config.epochs > finish->epochs) return;
   throw Error(Format(
-      "--run {}: this run is finished ({}): name another folder{}, or give "
-      "--overwrite to begin it anew",
+      "--run {}: this run is finished: {}; else name another folder, or give --overwrite to begin "
+      "it anew",
       flags.run,
-      early ? "stopped early by its " + finish->stopped_early : Counted(finish->epochs, "epoch"),
-      early ? "" : ", ask for more --epochs"));
+      early.empty() ? Format("it has trained {}: more --epochs go on with it",
+                             Counted(finish->epochs, "epoch"))
+                    : "it " + early));
 }
 
 // The rows and files of one side of a start's data, by what is in them.
@@ -211,7 +219,8 @@ void CheckRunData(const TrainFlags& flags, const DataSets& data) {
     }
 }
 
-void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& config) {
+void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks,
+                           const std::optional<TrainingProgress>& progress, TrainConfig& config) {
   if (flags.run.empty()) return;
   const bool made_up = flags.data.empty() && config.data.eval_rows > 0;
   if (!flags.eval.empty() || !flags.eval_rows.empty() || made_up || config.data.split) {
@@ -224,7 +233,7 @@ void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& conf
           "--run keeps, would change what is trained; expected --pipeline none, base, sparse_dist "
           "or prefetch");
   }
-  CheckUnfinished(flags, config);
+  CheckUnfinished(flags, config, progress);
 }
 
 RunRecorder::RunRecorder(const TrainFlags& flags)

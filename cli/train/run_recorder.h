@@ -3,6 +3,7 @@
 // `tessera train --run`: the flags that it stands for, and what one start of a run adds to its
 // folder (cli/runs/run_folder.h).
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/train/run_log.h"
@@ -26,8 +27,10 @@ void BeginRunFolder(const TrainFlags& flags);
 void CheckRunData(const TrainFlags& flags, const DataSets& data);
 
 // Sets --best by --run, where there are rows for evaluation. Throws Error for --pipeline semi_sync
-// beside it, and for a run that is finished. Reads alone.
-void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& config);
+// beside it, and for a run that is finished, also by the `progress` of the checkpoint that it would
+// go on from. Reads alone.
+void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks,
+                           const std::optional<TrainingProgress>& progress, TrainConfig& config);
 
 // Facts of a start that its flags do not say.
 struct RunStart {

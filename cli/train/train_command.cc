@@ -171,8 +171,10 @@ void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is
               Counted(progress.epoch, "epoch"), progress.row, progress.step),
        {{"epoch", progress.epoch}, {"row", progress.row}, {"step", progress.step}});
   if (const int64_t epochs = trainer.config().epochs; progress.epoch >= epochs)
-    Note(Format("{} done: nothing is left to train",
-                epochs == 1 ? "the epoch is" : Format("all {} epochs are", epochs)));
+    return Note(Format("{} done: nothing is left to train",
+                       epochs == 1 ? "the epoch is" : Format("all {} epochs are", epochs)));
+  const std::string early = StoppedEarlyText(trainer.config(), progress.evaluation);
+  if (!early.empty()) Note(Format("nothing is left to train: it {}", early));
 }
 
 void SayMissingBest(const TrainFlags& flags, const TrainingProgress& progress) {
@@ -303,7 +305,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   Trainer trainer = ranks ? Trainer(ctx, config, *ranks) : Trainer(ctx, config);
   if (is_leader) Note(ModelLine(trainer, ctx));
   if (is_leader) SayLabelsLeft(config);
-  if (is_leader) SaySplit(data);
+  if (is_leader) SayRows(config, data);
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
   if (is_leader) SayChanges(changes);
   if (is_leader) SayRemoved(flags, resumed.progress);
@@ -347,7 +349,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   Resumed resumed = ReadResumed(flags, with_ranks);
   TrainConfig config = WithFlags(FindConfig(flags, resumed), flags);
   KeepFoundTime(flags, resumed, config);
-  ApplyRunToEvaluations(flags, with_ranks, config);
+  ApplyRunToEvaluations(flags, with_ranks, resumed.progress, config);
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
   CheckKeptBeside(flags, resumed.progress);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);

@@ -13,6 +13,7 @@
 #include "cli/train/progress.h"
 #include "cli/train/train_report.h"
 #include "runtime/files/files.h"
+#include "train/run/evaluation_schedule.h"
 
 namespace tessera::cli {
 namespace {
@@ -88,6 +89,11 @@ LogFields FieldsOf(const EpochReport& epoch) {
   return fields;
 }
 
+void SaySplit(const DataSets& data) {
+  if (const auto split = data.split())
+    Note(SplitText(split, data.split_counts()), SplitFields(*split, data.split_counts()));
+}
+
 }  // namespace
 
 std::string TablesText(const std::vector<EmbeddingBagConfig>& tables) {
@@ -134,9 +140,10 @@ void SayInterrupted(const TrainFlags& flags, int signal) {
                 flags.overwrite ? " in place of --overwrite" : ""));
 }
 
-void SaySplit(const DataSets& data) {
-  if (const auto split = data.split())
-    Note(SplitText(split, data.split_counts()), SplitFields(*split, data.split_counts()));
+void SayRows(const TrainConfig& config, const DataSets& data) {
+  SaySplit(data);
+  const std::string short_interval = ShortIntervalText(config, data.EpochRows());
+  if (!short_interval.empty() && data.has_eval_rows()) Note(short_interval);
 }
 
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,

@@ -31,8 +31,9 @@ TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, co
 
 void SayInterrupted(const TrainFlags& flags, int signal);
 
-// How rows are split, and what is known of the parts; nothing where they are not.
-void SaySplit(const DataSets& data);
+// Says how rows are split, with what is known of the parts, if they are; and that each step is
+// evaluated where the configuration's fraction of an epoch is less than one.
+void SayRows(const TrainConfig& config, const DataSets& data);
 
 // Prints the curve, the table and what was saved; writes --json, with what --verify found.
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,

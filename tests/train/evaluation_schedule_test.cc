@@ -83,6 +83,19 @@ TEST(EvaluationSchedule, IsDueAfterFractions) {
   EXPECT_EQ(DueSteps(whole, 100, 1), Steps({29, 58, 87, 100}));
 }
 
+TEST(EvaluationSchedule, AFractionBelowAStepIsSaid) {
+  const auto said = [](double every) {
+    return ShortIntervalText(ConfigOf({.every = every}), RowRange{100, 300});
+  };
+  EXPECT_EQ(said(0.001),
+            "evaluation.every: 0.001 of an epoch of 4 steps is less than one step, so each step is "
+            "evaluated; a number of steps (--eval-every N) would take less time");
+  EXPECT_EQ(said(0.32), "");  // exactly one
+  EXPECT_EQ(said(0), "");
+  EXPECT_EQ(ShortIntervalText(ConfigOf({.every = 0.001}), {}), "");
+  EXPECT_EQ(ShortIntervalText(SmallConfig(), RowRange{0, 64}), "");
+}
+
 // 20 evaluations, every ⌊4195197692/(65536·20)⌋ steps, and that of the end.
 TEST(EvaluationSchedule, CountsStepsAsMlperf) {
   constexpr int64_t kRows = 4'195'197'692, kBatch = 65'536;
@@ -169,7 +182,25 @@ TEST(EvaluationSchedule, RemembersInText) {
   EXPECT_FALSE(loss.state().best);
   EXPECT_EQ(loss.state().since_best, 0);
   EXPECT_EQ(EvaluationStateFromText(""), EvaluationState());
-  EXPECT_NE(ErrorOf([] { EvaluationStateFromText(R"({"metric": "auc"})"); }), "");
+  EXPECT_EQ(ErrorOf([] { EvaluationStateFromText(R"({"metric": "auc"})"); }),
+            "what the checkpoint keeps of its evaluations: evaluation.since_best: the key is "
+            "missing");
+}
+
+TEST(EvaluationSchedule, OtherSettingsGoOnWithATrainingThatStopped) {
+  Taken run({.target = 0.9, .patience = 2});
+  run.Take(Auc(0.6));
+  run.Take(Auc(0.5));
+  EXPECT_EQ(StopOf(ConfigOf({.patience = 2}), run.schedule.Text()), EarlyStop::kNone);
+  run.Take(Auc(0.5));
+  const std::string text = run.schedule.Text();
+  EXPECT_EQ(StopOf(ConfigOf({.patience = 2}), text), EarlyStop::kPatience);
+  EXPECT_EQ(StopOf(ConfigOf({.patience = 3}), text), EarlyStop::kNone);
+  EXPECT_EQ(StopOf(ConfigOf({.patience = 0}), text), EarlyStop::kNone);
+  EXPECT_EQ(StopOf(ConfigOf({.metric = "loss", .patience = 2}), text), EarlyStop::kNone);
+  EXPECT_EQ(StopOf(ConfigOf({.target = 0.6}), text), EarlyStop::kTarget);
+  EXPECT_EQ(StopOf(ConfigOf({.target = 0.61}), text), EarlyStop::kNone);
+  EXPECT_EQ(StopOf(SmallConfig(), text), EarlyStop::kNone);
 }
 
 TEST(EvaluationMetric, IsNamedAsReportsDo) {

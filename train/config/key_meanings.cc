@@ -338,7 +338,8 @@ constexpr KeyMeaning kMeanings[] = {
      "When the rows for evaluation are scored, and what follows. Without it: after each epoch, and "
      "nothing."},
     {"evaluation.every_steps", "Also evaluate after so many steps. Not beside every."},
-    {"evaluation.every", "Also evaluate after this fraction of an epoch."},
+    {"evaluation.every",
+     "Also evaluate after this fraction of an epoch, in whole steps, at least one."},
     {"evaluation.metric",
      "The value that decides: \"auc\", \"auc-TASK\", \"loss\", … Without it: the AUC of the first "
      "task if that learns clicks, else the loss."},

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "runtime/base/check.h"
-#include "runtime/json/json_object.h"
+#include "runtime/json/json_fields.h"
 
 namespace tessera {
 namespace {
@@ -58,12 +58,37 @@ EvaluationState StateFromJson(const Json& json) {
   return state;
 }
 
-// Rows from one evaluation to the next inside an epoch.
-int64_t RowsOfInterval(const TrainConfig& config, int64_t epoch_rows) {
-  const int64_t step = ExamplesOfStep(config);
-  const double steps =
-      config.evaluation->every * static_cast<double>(epoch_rows) / static_cast<double>(step);
-  return std::max<int64_t>(1, static_cast<int64_t>(steps + kWhole)) * step;
+// Steps from one evaluation to the next inside an epoch, with their fraction.
+double StepsOfInterval(const TrainConfig& config, int64_t epoch_rows) {
+  return config.evaluation->every * static_cast<double>(epoch_rows) /
+             static_cast<double>(ExamplesOfStep(config)) +
+         kWhole;
+}
+
+EvaluationMetric MetricOf(const TrainConfig& config, const std::string& name) {
+  try {
+    return FindEvaluationMetric(TasksOf(config.model, config.data), name);
+  } catch (const Error& error) {
+    throw Error(Format("evaluation.metric: {}", error.what()));
+  }
+}
+
+// The state that `text` says; if it is of another metric, the best begins anew.
+EvaluationState StateOf(const std::string& text, const EvaluationMetric& metric) {
+  EvaluationState state = EvaluationStateFromText(text);
+  if (state.metric == metric.name) return state;
+  state.metric = metric.name;
+  state.best.reset();
+  state.since_best = 0;
+  return state;
+}
+
+EarlyStop StopBy(const EvaluationState& state, const EvaluationConfig& config,
+                 const EvaluationMetric& metric) {
+  if (state.best && config.target && !metric.IsBetter(*config.target, state.best->value))
+    return EarlyStop::kTarget;
+  return config.patience > 0 && state.since_best >= config.patience ? EarlyStop::kPatience
+                                                                    : EarlyStop::kNone;
 }
 
 }  // namespace
@@ -80,17 +105,32 @@ std::string ToText(const EvaluationState& state) {
 }
 
 EvaluationState EvaluationStateFromText(const std::string& text) {
-  return text.empty() ? EvaluationState() : StateFromJson(internal::ParseJson(text));
+  if (text.empty()) return {};
+  return internal::ReadDocument(text, "what the checkpoint keeps of its evaluations",
+                                StateFromJson);
+}
+
+EarlyStop StopOf(const TrainConfig& config, const std::string& text) {
+  if (!config.evaluation) return EarlyStop::kNone;
+  const EvaluationMetric metric = MetricOf(config, config.evaluation->metric);
+  return StopBy(StateOf(text, metric), *config.evaluation, metric);
+}
+
+std::string ShortIntervalText(const TrainConfig& config,
+                              const std::optional<RowRange>& epoch_rows) {
+  if (!config.evaluation || config.evaluation->every == 0 || !epoch_rows) return "";
+  const int64_t rows = epoch_rows->last - epoch_rows->first, step = ExamplesOfStep(config);
+  if (StepsOfInterval(config, rows) >= 1) return "";
+  return Format(
+      "evaluation.every: {} of an epoch of {} steps is less than one step, so each step is "
+      "evaluated; a number of steps (--eval-every N) would take less time",
+      config.evaluation->every, (rows + step - 1) / step);
 }
 
 EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
                                        const std::optional<RowRange>& epoch_rows)
-    : config_(config.evaluation.value_or(EvaluationConfig())) {
-  try {
-    metric_ = FindEvaluationMetric(TasksOf(config.model, config.data), config_.metric);
-  } catch (const Error& error) {
-    throw Error(Format("evaluation.metric: {}", error.what()));
-  }
+    : config_(config.evaluation.value_or(EvaluationConfig())),
+      metric_(MetricOf(config, config_.metric)) {
   state_.metric = metric_.name;
   if (config_.every == 0) return;
   if (!epoch_rows)
@@ -101,18 +141,11 @@ EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
                config.data.split ? ", as data.split chooses them: preprocess the text, or give "
                                  : ": say where they end (--train-rows FIRST:LAST), or give "));
   first_row_ = epoch_rows->first;
-  interval_rows_ = RowsOfInterval(config, epoch_rows->last - epoch_rows->first);
+  const double steps = StepsOfInterval(config, epoch_rows->last - epoch_rows->first);
+  interval_rows_ = std::max<int64_t>(1, static_cast<int64_t>(steps)) * ExamplesOfStep(config);
 }
 
-void EvaluationSchedule::GoOnFrom(const std::string& text) {
-  EvaluationState state = EvaluationStateFromText(text);
-  if (state.metric != metric_.name) {
-    state.metric = metric_.name;
-    state.best.reset();
-    state.since_best = 0;
-  }
-  state_ = std::move(state);
-}
+void EvaluationSchedule::GoOnFrom(const std::string& text) { state_ = StateOf(text, metric_); }
 
 // The number of whole intervals before a row; a row of 0 is that before the epoch's first.
 int64_t EvaluationSchedule::IntervalOf(int64_t row) const {
@@ -146,11 +179,6 @@ bool EvaluationSchedule::Take(const EvaluationValues& values) {
   return better;
 }
 
-EarlyStop EvaluationSchedule::stop() const {
-  if (state_.best && config_.target && !metric_.IsBetter(*config_.target, state_.best->value))
-    return EarlyStop::kTarget;
-  return config_.patience > 0 && state_.since_best >= config_.patience ? EarlyStop::kPatience
-                                                                       : EarlyStop::kNone;
-}
+EarlyStop EvaluationSchedule::stop() const { return StopBy(state_, config_, metric_); }
 
 }  // namespace tessera

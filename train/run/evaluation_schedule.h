@@ -3,10 +3,10 @@
 // Decides when a training is evaluated, which evaluation is the best, and whether to stop early.
 //
 // Evaluations are due after every `every_steps` steps, or, of an epoch of N rows and steps of B,
-// after every ⌊N·every/B⌋·B rows (as MLPerf counts), and after each epoch. A value is better if it
-// is finite and above, or below, the best so far. What it remembers is the text of a checkpoint
-// (TrainingProgress::evaluation): a run that goes on from there decides as one that never stopped.
-// All ranks decide alike, as they get the same values.
+// after every max(1, ⌊N·every/B⌋)·B rows (as MLPerf counts), and after each epoch. A value is
+// better if it is finite and above, or below, the best so far. What it remembers is the text of a
+// checkpoint (TrainingProgress::evaluation): a run that goes on from there decides as one that
+// never stopped. All ranks decide alike, as they get the same values.
 #include <optional>
 #include <string>
 
@@ -30,6 +30,14 @@ struct EvaluationState {
 std::string ToText(const EvaluationState& state);
 // The inverse; of "" a state that remembers nothing. Throws Error for other text.
 EvaluationState EvaluationStateFromText(const std::string& text);
+
+// Whether a training whose checkpoint keeps this text of its evaluations has nothing left to train
+// by the configuration's target or patience.
+EarlyStop StopOf(const TrainConfig& config, const std::string& text);
+
+// A sentence for people where the configuration's fraction of an epoch is less than one step, so
+// that each step is evaluated; "" where it is not.
+std::string ShortIntervalText(const TrainConfig& config, const std::optional<RowRange>& epoch_rows);
 
 class EvaluationSchedule {
  public:

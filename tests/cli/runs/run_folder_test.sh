@@ -143,7 +143,8 @@ json stopped/run.json 'd["starts"][0]["ended"] == "interrupted" and d["starts"][
 json stopped/run.json '"finished" not in d'
 
 # ---- a run that is finished; one that goes on longer; one that begins anew
-fails_saying "--run runs/a: this run is finished (2 epochs)" "${plain[@]}" --run runs/a
+fails_saying "--run runs/a: this run is finished: it has trained 2 epochs: more --epochs go on \
+with it; else name another folder" "${plain[@]}" --run runs/a
 run 0 "${base[@]}" --epochs 3 --run runs/a
 has out "resumed runs/a/last.safetensors: 2 epochs done"
 json runs/a/run.json 'len(d["starts"]) == 2 and d["finished"]["epochs"] == 3'
@@ -158,8 +159,26 @@ run 0 train --resume plain.st --epochs 3 --threads 2 --run from_plain
 json from_plain/run.json 'd["starts"][0]["from"]["step"] == 158'
 run 0 train --config short.json --patience 1 --epochs 20 --run patient
 json patient/run.json 'd["finished"]["stopped_early"] == "patience"'
-fails_saying "this run is finished (stopped early by its patience)" train --config short.json \
-  --patience 1 --epochs 20 --run patient
+early="stopped early by its patience of 1: a larger --patience, or 0, goes on with it"
+for epochs in 20 30; do
+  fails_saying "--run patient: this run is finished: it $early; else name another folder" train \
+    --config short.json --patience 1 --epochs $epochs --run patient
+done
+run 0 train --config short.json --patience 1 --epochs 20 --checkpoint patient.st
+run 0 train --resume patient.st --patience 1 --epochs 30 --checkpoint patient.st
+has out "nothing is left to train: it $early"
+run 0 train --config short.json --patience 3 --epochs 20 --run patient
+json patient/run.json 'len(d["starts"]) == 2 and d["starts"][1]["rows"] > 0'
+run 0 train --config short.json --patience 3 --epochs 20 --run at_once
+same_curve at_once patient
+same_state at_once/last.safetensors patient/last.safetensors || fail "more patience has other bits"
+run 0 train --config short.json --stop-at auc=0.5 --epochs 20 --run aimed
+json aimed/run.json 'd["finished"]["stopped_early"] == "target"'
+fails_saying "--run aimed: this run is finished: it stopped early by its target 0.5: another \
+--stop-at, or none, goes on with it" train --config short.json --stop-at auc=0.5 --epochs 20 \
+  --run aimed
+run 0 train --config short.json --eval-metric auc --stop-at none --epochs 3 --run aimed
+json aimed/run.json 'd["finished"]["epochs"] == 3'
 
 # ---- over processes: rank 0 alone keeps the folder
 "${mpirun[@]}" -n 2 "$tessera" "${plain[@]}" --run mpi >out 2>err || fail "mpirun: $(cat out err)"
