@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "metrics/state/log2.h"
+
 namespace tessera {
 
 void RetrievalMeter::Add(std::span<const float> scores, int64_t own,
@@ -25,7 +27,7 @@ void RetrievalMeter::Add(std::span<const float> scores, int64_t own,
   const double places = static_cast<double>(equal + 1);
   double ndcg = 0, mrr = 0;
   for (int64_t place = higher; place < end; ++place) {
-    ndcg += 1 / std::log2(static_cast<double>(place) + 2);
+    ndcg += 1 / Log2Of(static_cast<double>(place) + 2);
     mrr += 1 / (static_cast<double>(place) + 1);
   }
   recall_ += weight * static_cast<double>(std::max<int64_t>(end - higher, 0)) / places;

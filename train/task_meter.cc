@@ -1,7 +1,8 @@
 #include "train/task_meter.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "runtime/numbers/math.h"
 
 namespace tessera {
 namespace {
@@ -54,10 +55,10 @@ void TaskMeter::UpdateChoices(const Tensor& scores, const TaskExamples& counted)
     double sum = 0;
     int64_t before = 0;
     for (int64_t c = 0; c < candidates; ++c) {
-      sum += std::exp(static_cast<double>(row[c]) - largest);
+      sum += Exp(static_cast<double>(row[c]) - largest);
       before += row[c] > own ? 1 : 0;
     }
-    softmax_sum_ += weight * (largest + std::log(sum) - own);
+    softmax_sum_ += weight * (largest + Log(sum) - own);
     weight_sum_ += weight;
     for (size_t k = 0; k < kRecallAt.size(); ++k) found_[k] += before < kRecallAt[k] ? weight : 0;
   }

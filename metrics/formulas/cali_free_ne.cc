@@ -1,8 +1,7 @@
 // `cali_free_ne` = ne / (−Σwy·log₂ c − (Σw − Σwy)·log₂(1 − c)), c = Σwp/Σw: what remains of ne when
 // the mean prediction is told apart.
-#include <cmath>
-
 #include "metrics/formulas/ne.h"
+#include "metrics/state/log2.h"
 
 namespace tessera {
 namespace {
@@ -19,7 +18,7 @@ class CaliFreeNe final : public internal::NeFormula {
     const auto entropy = CrossEntropySums::From(sums);
     const double mean = sums.back() / entropy.weight;
     const double norm =
-        -entropy.labels * std::log2(mean) - (entropy.weight - entropy.labels) * std::log2(1 - mean);
+        -entropy.labels * Log2Of(mean) - (entropy.weight - entropy.labels) * Log2Of(1 - mean);
     return {{"cali_free_ne", OrEta(entropy, Ne(entropy) / norm)}};
   }
 };

@@ -6,9 +6,10 @@
 // scale labels and predictions instead of sessions. A batch without sessions (of more than one
 // example, if those are removed) counts for nothing. Of a negative task: 1 − prediction and 1 −
 // label.
-#include <cmath>
+#include <algorithm>
 
 #include "metrics/formulas/formulas.h"
+#include "metrics/state/log2.h"
 #include "metrics/state/sessions.h"
 #include "runtime/base/check.h"
 
@@ -64,8 +65,8 @@ class Ndcg final : public SumFormula {
     double dcg = 0;
     for (size_t r = 0; r < ranks; ++r) {
       const double y = labels_[static_cast<size_t>(order[r])];
-      const double gain = options_.exponential_gain ? std::exp2(y) - 1 : y;
-      if (gain != 0) dcg += gain / std::log2(static_cast<double>(r + 2));
+      const double gain = options_.exponential_gain ? Exp2(y) - 1 : y;
+      if (gain != 0) dcg += gain / Log2Of(static_cast<double>(r + 2));
     }
     return dcg;
   }

@@ -8,8 +8,9 @@
 //                                                     clipped likewise
 // Normalized entropy = (positive + negative) / entropy.
 #include <algorithm>
-#include <cmath>
 #include <span>
+
+#include "metrics/state/log2.h"
 
 namespace tessera {
 
@@ -41,14 +42,14 @@ struct CrossEntropySums {
     labels += w * y;
     nonlabels += w * (1 - y);
     // A term whose factor is 0 is 0, or NaN with the other.
-    if (y != 0) positive -= w * y * std::log2(q);
-    if (y != 1) negative -= w * (1 - y) * std::log2(1 - q);
+    if (y != 0) positive -= w * y * Log2Of(q);
+    if (y != 1) negative -= w * (1 - y) * Log2Of(1 - q);
   }
 
   double cross_entropy() const { return positive + negative; }
   double Entropy(double clip) const {
     const double m = Clipped(labels / std::max(weight, clip), clip);
-    return -labels * std::log2(m) - nonlabels * std::log2(1 - m);
+    return -labels * Log2Of(m) - nonlabels * Log2Of(1 - m);
   }
   // Cross entropy an example.
   double LogLoss(double clip) const { return cross_entropy() / std::max(weight, clip); }
