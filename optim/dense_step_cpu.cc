@@ -12,8 +12,7 @@ namespace {
 constexpr int64_t kPiece = 1 << 14;
 
 auto KernelOf(DenseStepKind kind) {
-  const DenseStepKernels& k =
-      ForChosenIsa(baseline::kDenseStep, avx2::kDenseStep, avx512::kDenseStep);
+  const DenseStepKernels& k = TESSERA_OF_CHOSEN_ISA(kDenseStep);
   switch (kind) {
     case DenseStepKind::kSgd:
       return k.sgd;

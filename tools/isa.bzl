@@ -1,4 +1,6 @@
-"""isa_library: one source compiled once for each x86 level, each in a namespace of its own.
+"""isa_library: one source compiled once for each instruction set, each in a namespace of its own.
+
+On x86-64 there are three; on aarch64 only the first, which is NEON there.
 
 A source named *_simd.cc puts all it defines into namespace TESSERA_ISA (a macro that names the
 level), so that the linker never keeps one level's copy of a function for all of them;
@@ -19,8 +21,15 @@ def isa_copts(level):
     # variable.
     return ISA_LEVELS[level] + ["-O3", "-fno-math-errno", "-Wno-maybe-uninitialized"]
 
+def only_where_there_is(level):
+    """What a target that is compiled for a level asks of the machine."""
+    return [] if level == "baseline" else select({
+        "//tools/aarch64:is_aarch64": ["//tools/cuda:nowhere"],
+        "//conditions:default": [],
+    })
+
 def isa_library(name, srcs, deps = [], copts = [], local_defines = [], **kwargs):
-    """A cc_library holding `srcs` compiled for every level of ISA_LEVELS."""
+    """A cc_library holding `srcs` compiled for every level that the target's machines have."""
     for level in ISA_LEVELS:
         cc_library(
             name = name + "_" + level,
@@ -28,11 +37,15 @@ def isa_library(name, srcs, deps = [], copts = [], local_defines = [], **kwargs)
             copts = copts + isa_copts(level),
             header = "simd",
             local_defines = local_defines + ["TESSERA_ISA=" + level, "Eigen=Eigen_" + level],
+            target_compatible_with = only_where_there_is(level),
             visibility = ["//tests/layout:__pkg__"],
             deps = deps,
         )
     cc_library(
         name = name,
-        deps = [":" + name + "_" + level for level in ISA_LEVELS],
+        deps = select({
+            "//tools/aarch64:is_aarch64": [":" + name + "_baseline"],
+            "//conditions:default": [":" + name + "_" + level for level in ISA_LEVELS],
+        }),
         **kwargs
     )

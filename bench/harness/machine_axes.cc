@@ -11,14 +11,16 @@ namespace {
 
 void CheckIsa(const std::string& text) {
   if (text == "best") return;
-  OneOf({"best", "baseline", "avx2", "avx512"})(text);
-  for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512})
+  std::vector<std::string> names = {"best"};
+  for (const IsaLevel level : CompiledIsaLevels()) names.push_back(ToString(level));
+  OneOf(names)(text);
+  for (const IsaLevel level : CompiledIsaLevels())
     if (text == ToString(level) && level > BestIsa())
       throw Error(Format("this CPU has no {}; its best is {}", text, ToString(BestIsa())));
 }
 
 IsaLevel IsaOf(const std::string& text, IsaLevel best) {
-  for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512})
+  for (const IsaLevel level : CompiledIsaLevels())
     if (text == ToString(level)) return level;
   return best;
 }

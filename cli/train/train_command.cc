@@ -272,7 +272,7 @@ void SayRemoved(const TrainFlags& flags, const std::optional<TrainingProgress>& 
 
 void SayIfProductsAreSlow(const Context& ctx) {
   if (ctx.device() == Device::Cpu() && ctx.dense_products() == DenseProducts::kPortable &&
-      ChosenIsa() == IsaLevel::kBaseline)
+      !HasFma(ChosenIsa()))
     Warn(
         "without AVX2 dense products take some 30 times as long as with "
         "train.dense_products=library, which gives other last bits");

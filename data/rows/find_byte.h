@@ -1,12 +1,14 @@
 #ifndef TESSERA_DATA_ROWS_FIND_BYTE_H_
 #define TESSERA_DATA_ROWS_FIND_BYTE_H_
 // Bytes of short texts, many at a time, without a call: cells have about five bytes.
-#include <emmintrin.h>
-
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace tessera::internal {
 
@@ -15,15 +17,16 @@ static_assert(std::endian::native == std::endian::little);
 // Bytes after a text that may be read, whatever they are.
 constexpr size_t kFindPadding = 64;
 
+constexpr uint64_t kByteOnes = 0x0101010101010101, kByteHighs = kByteOnes << 7;
+
 // The first `mark` in [p, end), or end. REQUIRES: kFindPadding bytes after end can be read.
 inline const char* FindByte(const char* p, const char* end, char mark) {
-  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
-  const uint64_t marks = kOnes * static_cast<unsigned char>(mark);
+  const uint64_t marks = kByteOnes * static_cast<unsigned char>(mark);
   for (; p < end; p += 8) {
     uint64_t bytes = 0;
     std::memcpy(&bytes, p, 8);
     bytes ^= marks;
-    const uint64_t zeros = (bytes - kOnes) & ~bytes & kHighs;  // right up to the first
+    const uint64_t zeros = (bytes - kByteOnes) & ~bytes & kByteHighs;  // right up to the first
     if (zeros == 0) continue;
     p += std::countr_zero(zeros) / 8;
     return p < end ? p : end;
@@ -31,12 +34,36 @@ inline const char* FindByte(const char* p, const char* end, char mark) {
   return end;
 }
 
+// Bit i is set where byte i of the 64 from p on is `mark`.
+inline uint64_t PlacesOfByte(const char* p, char mark) {
+  uint64_t places = 0;
+#if defined(__SSE2__)
+  const __m128i marks = _mm_set1_epi8(mark);
+  for (int i = 0; i < 4; ++i) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + i);
+    const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, marks));
+    places |= uint64_t{static_cast<uint32_t>(found)} << (16 * i);
+  }
+#else
+  const uint64_t marks = kByteOnes * static_cast<unsigned char>(mark);
+  for (int i = 0; i < 8; ++i) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, p + 8 * i, 8);
+    bytes ^= marks;
+    const uint64_t others = ((bytes & ~kByteHighs) + ~kByteHighs) | bytes;  // their high bits
+    // The product moves the lowest bit of byte j to bit 56 + j.
+    places |= (((~others & kByteHighs) >> 7) * 0x0102040810204080 >> 56) << (8 * i);
+  }
+#endif
+  return places;
+}
+
 // All places of a byte in a text, one after the other: where most are near, no search waits for
 // the one before it, as those of FindByte do.
 class ByteScan {
  public:
   // REQUIRES: kFindPadding bytes after end can be read.
-  ByteScan(const char* begin, const char* end, char mark) : end_(end), mark_(_mm_set1_epi8(mark)) {
+  ByteScan(const char* begin, const char* end, char mark) : end_(end), mark_(mark) {
     Restart(begin);
   }
 
@@ -53,12 +80,7 @@ class ByteScan {
   // Goes on at `p`. REQUIRES: it is in the text, or its end.
   void Restart(const char* p) {
     block_ = p;
-    found_ = 0;
-    for (int i = 0; i < 4; ++i) {
-      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + i);
-      const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, mark_));
-      found_ |= uint64_t{static_cast<uint32_t>(found)} << (16 * i);
-    }
+    found_ = PlacesOfByte(p, mark_);
     if (end_ - p < kBlock) found_ &= ~(~uint64_t{0} << (end_ - p));
   }
 
@@ -66,7 +88,7 @@ class ByteScan {
   static constexpr int64_t kBlock = 64;
 
   const char* end_;
-  __m128i mark_;
+  char mark_;
   const char* block_ = nullptr;
   uint64_t found_ = 0;  // a bit for each byte from block_ on
 };

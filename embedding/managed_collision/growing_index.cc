@@ -18,9 +18,9 @@ using internal::HashId;
 using internal::IndexBlock;
 using internal::IndexSegment;
 using internal::IndexView;
-namespace avx2 = internal::avx2;
-namespace avx512 = internal::avx512;
-namespace baseline = internal::baseline;
+#define TESSERA_USE_LEVEL_(level) namespace level = internal::level;
+TESSERA_FOR_EACH_ISA(TESSERA_USE_LEVEL_)
+#undef TESSERA_USE_LEVEL_
 
 // Searches with this machine's instruction set.
 struct Searcher {

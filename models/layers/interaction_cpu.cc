@@ -8,9 +8,7 @@ namespace {
 
 constexpr int64_t kRowsOfAPiece = 16;
 
-const InteractionKernels& Kernels() {
-  return ForChosenIsa(baseline::kInteraction, avx2::kInteraction, avx512::kInteraction);
-}
+const InteractionKernels& Kernels() { return TESSERA_OF_CHOSEN_ISA(kInteraction); }
 
 int64_t Width(int64_t features, int64_t dim) { return dim + features * (features + 1) / 2; }
 

@@ -8,6 +8,18 @@
 namespace tessera {
 namespace {
 
+#if defined(__x86_64__)
+constexpr IsaLevel kLevels[] = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
+constexpr const char* kNameOfBaseline = "baseline";
+constexpr bool kBaselineHasFma = false;
+#elif defined(__aarch64__)
+constexpr IsaLevel kLevels[] = {IsaLevel::kBaseline};
+constexpr const char* kNameOfBaseline = "neon";
+constexpr bool kBaselineHasFma = true;
+#else
+#error "expected x86-64 or aarch64"
+#endif
+
 IsaLevel Detect() {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2"))
@@ -25,12 +37,12 @@ IsaLevel Detect() {
 IsaLevel FromEnvironment() {
   const char* text = std::getenv("TESSERA_ISA");
   if (text == nullptr) return BestIsa();
-  for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+  for (const IsaLevel level : CompiledIsaLevels()) {
     if (text != ToString(level)) continue;
     TESSERA_CHECK(level <= BestIsa(), "TESSERA_ISA={}: this CPU has {} at most", text, BestIsa());
     return level;
   }
-  TESSERA_FAIL("TESSERA_ISA={}: expected baseline, avx2 or avx512", text);
+  TESSERA_FAIL("TESSERA_ISA={}: expected {}", text, IsaNames());
 }
 
 std::atomic<int> forced{-1};
@@ -38,8 +50,23 @@ std::atomic<int> forced{-1};
 }  // namespace
 
 std::string ToString(IsaLevel level) {
-  return level == IsaLevel::kAvx512 ? "avx512" : level == IsaLevel::kAvx2 ? "avx2" : "baseline";
+  return level == IsaLevel::kAvx512 ? "avx512"
+         : level == IsaLevel::kAvx2 ? "avx2"
+                                    : kNameOfBaseline;
 }
+
+std::span<const IsaLevel> CompiledIsaLevels() { return kLevels; }
+
+std::string IsaNames() {
+  std::string names;
+  for (const IsaLevel level : CompiledIsaLevels()) {
+    if (!names.empty()) names += level == CompiledIsaLevels().back() ? " or " : ", ";
+    names += ToString(level);
+  }
+  return names;
+}
+
+bool HasFma(IsaLevel level) { return level != IsaLevel::kBaseline || kBaselineHasFma; }
 
 IsaLevel BestIsa() {
   static const IsaLevel best = Detect();

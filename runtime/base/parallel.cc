@@ -25,6 +25,8 @@ constexpr int kSpins = 2000;
 void Pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
 #endif
 }
 

@@ -10,6 +10,8 @@
 
 #if defined(__AVX512F__) || defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #ifndef TESSERA_ISA
@@ -98,6 +100,8 @@ class Pack {
     return Pack(Simd(_mm512_fmadd_ps(__m512(a.v_), __m512(b.v_), __m512(c.v_))));
 #elif defined(__FMA__)
     return Pack(Simd(_mm256_fmadd_ps(__m256(a.v_), __m256(b.v_), __m256(c.v_))));
+#elif defined(__ARM_NEON)
+    return Pack(Simd(vfmaq_f32(c.v_, a.v_, b.v_)));
 #else
     return Pack(FmaByDoubles(a.v_, b.v_, c.v_));
 #endif
@@ -119,6 +123,8 @@ class Pack {
     return Pack(Simd(_mm256_sqrt_ps(reinterpret_cast<__m256>(a.v_))));
 #elif defined(__SSE2__)
     return Pack(Simd(_mm_sqrt_ps(reinterpret_cast<__m128>(a.v_))));
+#elif defined(__ARM_NEON)
+    return Pack(Simd(vsqrtq_f32(a.v_)));
 #else
     for (int i = 0; i < kSize; ++i) a.v_[i] = __builtin_sqrtf(a.v_[i]);
     return a;
@@ -194,6 +200,8 @@ class Pack {
     return Pack(Simd(_mm512_maskz_cvtph_ps(0xffff, __m256i(bits))));
 #elif defined(__F16C__)
     return Pack(Simd(_mm256_cvtph_ps(__m128i(bits))));
+#elif defined(__ARM_NEON)
+    return Pack(Simd(vcvt_f32_f16(float16x4_t(bits))));
 #else
     Simd v;
     for (int i = 0; i < kSize; ++i) v[i] = HalfBitsToFloat(bits[i]);
@@ -205,6 +213,8 @@ class Pack {
     return Bits16(_mm512_maskz_cvtps_ph(0xffff, __m512(v_), _MM_FROUND_TO_NEAREST_INT));
 #elif defined(__F16C__)
     return Bits16(_mm256_cvtps_ph(__m256(v_), _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__ARM_NEON)
+    return Bits16(vcvt_f16_f32(v_));
 #else
     Bits16 bits;
     for (int i = 0; i < kSize; ++i) bits[i] = FloatToHalfBits(v_[i]);

@@ -9,7 +9,7 @@ namespace tessera::testing {
 
 inline std::vector<IsaLevel> IsaLevels() {
   std::vector<IsaLevel> levels;
-  for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512})
+  for (const IsaLevel level : CompiledIsaLevels())
     if (level <= BestIsa()) levels.push_back(level);
   return levels;
 }

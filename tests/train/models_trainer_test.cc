@@ -1,46 +1,23 @@
 // Every type of model by configuration: it learns, goes on where it stopped, and is trained by
-// ranks as by one process. trainer_test and ranks_trainer_test look at DLRM closely.
+// ranks as by one process. same_bits_test has their bits, trainer_test and ranks_trainer_test look at DLRM closely.
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "comm/local_communicator.h"
-#include "tests/testing/isa_levels.h"
 #include "tests/train/testing/files.h"
+#include "tests/train/testing/model_configs.h"
 #include "tests/train/testing/ranks_run.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera {
 namespace {
 
+using testing::ConfigOf;
 using testing::CurveOf;
 using testing::MixedPlan;
 using testing::RunCurve;
 using testing::TempPath;
-
-TrainConfig ConfigOf(RankingModelType type) {
-  TrainConfig config = testing::SmallConfig();
-  RankingNetConfig& net = config.model;
-  net.type = type;
-  if (type == RankingModelType::kDlrmDcn) net.dcn_layers = net.dcn_low_rank = 2;
-  if (type == RankingModelType::kDlrmProjection) net.branch1 = net.branch2 = {8};
-  if (type == RankingModelType::kDeepFm)
-    net = {.type = type, .dense_in = net.dense_in, .hidden = 8, .deep_fm_dim = 8};
-  if (type == RankingModelType::kTwoTower) {
-    net = {.type = type};
-    net.query = {"cat_0", "cat_1"};
-    net.candidate = {"cat_2", "cat_9"};
-    net.tower_layers = {8, 4};
-  } else if (TakesAnyDims(type)) {
-    net.over_arch.clear();
-    net.experts = 2;
-    net.expert_arch = {8, 6};
-    net.tower_arch = {4, 1};
-    config.tables[1].embedding_dim = 6;
-  }
-  if (type == RankingModelType::kPle) net.extraction_layers = net.task_experts = 2;
-  return ParseTrainConfig(ToJson(config), "models_trainer_test");
-}
 
 class ModelsTrainer : public ::testing::TestWithParam<RankingModelType> {};
 INSTANTIATE_TEST_SUITE_P(Types, ModelsTrainer, ::testing::ValuesIn(kRankingModelTypes),
@@ -61,22 +38,6 @@ std::string Trained(const TrainConfig& config, std::optional<int64_t> stop = {})
   run(false, stop);
   if (stop) run(true, {});
   return testing::ReadFile(path);
-}
-
-TEST_P(ModelsTrainer, TrainsWithTheSameBitsOnEveryInstructionSetWithAnyThreads) {
-  const TrainConfig config = ConfigOf(GetParam());
-  const auto trained = [&](IsaLevel level, int threads) {
-    const testing::ScopedIsa isa(level);
-    const std::string path = TempPath(ToString(level));
-    Context ctx({.threads = threads, .seed = config.seed});
-    Trainer trainer(ctx, config);
-    RunTraining(trainer, DataSets(config, {}), {});
-    trainer.Save(path);
-    return testing::ReadFile(path);
-  };
-  const std::string expected = trained(BestIsa(), 1);
-  for (const IsaLevel level : testing::IsaLevels())
-    EXPECT_TRUE(trained(level, 3) == expected) << ToString(level);
 }
 
 // 400 examples a step, whose micro-batches have 128 and 16.

@@ -5,17 +5,9 @@
 
 namespace tessera::internal {
 
-const GemmKernels& ChosenGemm() {
-  return ForChosenIsa(baseline::kGemm, avx2::kGemm, avx512::kGemm);
-}
-const ProductKernels& ChosenProduct() {
-  return ForChosenIsa(baseline::kProduct, avx2::kProduct, avx512::kProduct);
-}
-const ElementwiseKernels& ChosenElementwise() {
-  return ForChosenIsa(baseline::kElementwise, avx2::kElementwise, avx512::kElementwise);
-}
-const NormKernels& ChosenNorm() {
-  return ForChosenIsa(baseline::kNorm, avx2::kNorm, avx512::kNorm);
-}
+const GemmKernels& ChosenGemm() { return TESSERA_OF_CHOSEN_ISA(kGemm); }
+const ProductKernels& ChosenProduct() { return TESSERA_OF_CHOSEN_ISA(kProduct); }
+const ElementwiseKernels& ChosenElementwise() { return TESSERA_OF_CHOSEN_ISA(kElementwise); }
+const NormKernels& ChosenNorm() { return TESSERA_OF_CHOSEN_ISA(kNorm); }
 
 }  // namespace tessera::internal

@@ -188,9 +188,10 @@ TEST(PortableGemmTest, WeightsThatArePackedGiveTheSameBits) {
       for (const int64_t rows : {1, 3, 90}) {
         const Tensor x = RandomTensor(ctx, {rows, k});
         EXPECT_TRUE(SameBits(Gemm(ctx, GemmForm::kNT, x, packed), Gemm(ctx, GemmForm::kNT, x, w)));
-        if (n == 5 && k == 7)  // rows of it are another matrix
+        if (n == 5 && k == 7) {  // rows of it are another matrix
           EXPECT_TRUE(SameBits(Gemm(ctx, GemmForm::kNT, x, packed.Rows(1, 4)),
                                Gemm(ctx, GemmForm::kNT, x, w.Rows(1, 4))));
+        }
       }
     }
   }
