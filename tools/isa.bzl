@@ -16,6 +16,12 @@ ISA_LEVELS = {
               ["-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mprfchw", "-mprefer-vector-width=512"],
 }
 
+# For loops that are measured with all that this machine has; aarch64 is compiled elsewhere.
+NATIVE_ISA = select({
+    "//tools/aarch64:is_aarch64": [],
+    "//conditions:default": ["-march=native"],
+})
+
 def isa_copts(level):
     # GCC 12 takes the undefined operand inside its own AVX-512 intrinsics for an uninitialised
     # variable.
