@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/error_text.h"
+#include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "cli/wrapped_text.h"
 #include "runtime/base/build_id.h"

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "cli/command.h"
-#include "cli/error_text.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/serve/served_models.h"
+#include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "serve/export/model_memory.h"
 #include "serve/http/http_server.h"

@@ -4,7 +4,7 @@
 #include <exception>
 #include <map>
 
-#include "cli/error_text.h"
+#include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "cli/error_text.h"
+#include "cli/show/error_text.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"

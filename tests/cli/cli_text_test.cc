@@ -5,9 +5,9 @@
 #include <limits>
 #include <string>
 
-#include "cli/error_text.h"
 #include "cli/latencies.h"
 #include "cli/show/byte_progress.h"
+#include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/show/row_progress.h"

@@ -1,6 +1,6 @@
-"""Tells the build where Debian's libraries for aarch64 lie: as @aarch64_sysroot//:path.bzl.
+"""Tells the build where Debian's libraries for aarch64 lie, by @aarch64_sysroot//:path.bzl.
 
-tools/aarch64/sysroot puts them into .aarch64 of the checkout; $AARCH64_SYSROOT names another folder.
+tools/aarch64/sysroot puts them into .aarch64 of the checkout; $AARCH64_SYSROOT names another one.
 """
 
 def _aarch64_sysroot_impl(ctx):

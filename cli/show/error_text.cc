@@ -1,4 +1,4 @@
-#include "cli/error_text.h"
+#include "cli/show/error_text.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,5 +1,5 @@
-#ifndef TESSERA_CLI_ERROR_TEXT_H_
-#define TESSERA_CLI_ERROR_TEXT_H_
+#ifndef TESSERA_CLI_SHOW_ERROR_TEXT_H_
+#define TESSERA_CLI_SHOW_ERROR_TEXT_H_
 // The text of an error as a user reads it.
 #include <exception>
 #include <string>
@@ -11,4 +11,4 @@ namespace tessera::cli {
 std::string ErrorText(const std::exception& error);
 
 }  // namespace tessera::cli
-#endif  // TESSERA_CLI_ERROR_TEXT_H_
+#endif  // TESSERA_CLI_SHOW_ERROR_TEXT_H_
