@@ -1,5 +1,6 @@
 // Every type of model by configuration: it learns, goes on where it stopped, and is trained by
-// ranks as by one process. same_bits_test has their bits, trainer_test and ranks_trainer_test look at DLRM closely.
+// ranks as by one process. same_bits_test has their bits; trainer_test and ranks_trainer_test look
+// at DLRM closely.
 #include <gtest/gtest.h>
 
 #include <numeric>
