@@ -22,11 +22,9 @@ constexpr char kFooter[] =
     "standard errors are over the seeds of its finished runs; runs of one "
     "seed count as one. A folder that is named twice is read once. Rows and time are sums over the "
     "starts of a run, without those that were killed. Long values in tables are shortened, those "
-    "of "
-    "--json are whole.\n"
+    "of --json are whole.\n"
     "A run with a damaged file is left out and listed below the tables with what is wrong; the "
-    "exit "
-    "code is then 1. A note there says where the curve of a finished run is not that of its "
+    "exit code is then 1. A note there says where the curve of a finished run is not that of its "
     "result.json.\n";
 
 struct Flags {

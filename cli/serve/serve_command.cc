@@ -69,8 +69,8 @@ constexpr char kFooter[] =
     "Tessera-Model-Version names (and Tessera-Model-Digest, which differs if a number was used "
     "twice). A delta or version that is damaged or missing is named on standard error and tried "
     "again; the version before it is served. SIGTERM or Ctrl-C answers the requests that have "
-    "begun, for "
-    "--drain-seconds at most, and ends. SIGUSR1 opens the access log anew, after it was renamed.\n"
+    "begun, for --drain-seconds at most, and ends. SIGUSR1 opens the access log anew, after it was "
+    "renamed.\n"
     "Tables are read on the CPU, by all workers, where the file is mapped; a model over several "
     "devices is for programs (sharding/quantized/).\n"
     "There is no TLS and no authentication: it listens on localhost unless told otherwise.\n";
