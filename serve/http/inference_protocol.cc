@@ -9,6 +9,7 @@
 #include "runtime/files/safetensors.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/tensor.h"
+#include "serve/http/body/plain_request.h"
 #include "serve/http/request_inputs.h"
 
 namespace tessera::serve {
@@ -24,12 +25,8 @@ using tessera::internal::ThrowExpected;
 
 constexpr char kServerName[] = "tessera", kServerVersion[] = "1";
 
-constexpr std::pair<const char*, DType> kTypes[] = {
-    {"FP32", DType::kF32}, {"INT64", DType::kI64}, {"INT32", DType::kI32}};
-
 DType TypeNamed(const std::string& name, const std::string& where) {
-  for (const auto& [text, dtype] : kTypes)
-    if (name == text) return dtype;
+  if (const auto dtype = internal::TypeNamed(name)) return *dtype;
   throw Error(Format("{}: expected FP32, INT64 or INT32, got '{}'", where, name));
 }
 
@@ -164,10 +161,24 @@ bool IsStrict(const SafetensorsFile& file) {
       Format("metadata strict: expected true or false, got '{}'", found->second.substr(0, 40)));
 }
 
+// A small request as most clients write it. Nothing for any other, nor for one that is wrong: the
+// reader of trees says where.
+std::optional<InferRequest> ParsePlain(std::string_view body, const ModelSpec& spec) {
+  auto plain = internal::ReadPlainRequest(body, 2 * spec.Features().size() + 1);
+  if (!plain) return {};
+  try {
+    return InferRequest{std::move(plain->id), internal::RequestOf(plain->inputs, spec)};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_bytes,
                             const ModelSpec& spec) {
+  if (!json_bytes)
+    if (std::optional<InferRequest> plain = ParsePlain(body, spec)) return std::move(*plain);
   if (json_bytes.value_or(0) > body.size())
     throw Error(Format("JSON of {} bytes in a body of {}", *json_bytes, body.size()));
   const size_t json_end = json_bytes.value_or(body.size());

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "serve/http/request_elements.h"
+#include "serve/http/body/request_elements.h"
 #include "serve/model_spec.h"
 #include "serve/predict_request.h"
 

@@ -57,6 +57,15 @@ TEST(RequestMemory, JsonThatIsReadHalf) {
     EXPECT_GT(TimesWithoutMemory([&] { ParseInferJson(bad, {}, spec); }), 10) << bad;
 }
 
+TEST(RequestMemory, PlainJsonThatIsReadHalf) {
+  const ModelSpec spec = Small();
+  const std::string plain =
+      R"({"id": "a name too long to lie in the string itself", "inputs": [
+          {"name": "dense", "datatype": "FP32", "shape": [2, 1], "data": [0.5, 1]},
+          {"name": "u", "datatype": "INT64", "shape": [2], "data": [[1], [2]]}]})";
+  EXPECT_GT(TimesWithoutMemory([&] { ParseInferJson(plain, {}, spec); }), 20);
+}
+
 TEST(RequestMemory, HeadersThatAreReadHalf) {
   const ModelSpec spec = Small();
   Context ctx({.threads = 1});

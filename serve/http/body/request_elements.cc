@@ -1,4 +1,4 @@
-#include "serve/http/request_elements.h"
+#include "serve/http/body/request_elements.h"
 
 #include <algorithm>
 #include <charconv>
@@ -101,6 +101,13 @@ void CopyElements(const RequestInput& input, T* out) {
 }
 
 }  // namespace
+
+std::optional<DType> TypeNamed(std::string_view name) {
+  if (name == "FP32") return DType::kF32;
+  if (name == "INT64") return DType::kI64;
+  if (name == "INT32") return DType::kI32;
+  return {};
+}
 
 void CheckCount(const RequestInput& input) {
   const auto least = static_cast<uint64_t>(input.shape.numel()) * 2;  // a digit and a comma each

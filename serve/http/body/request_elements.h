@@ -1,7 +1,8 @@
-#ifndef TESSERA_SERVE_HTTP_REQUEST_ELEMENTS_H_
-#define TESSERA_SERVE_HTTP_REQUEST_ELEMENTS_H_
+#ifndef TESSERA_SERVE_HTTP_BODY_REQUEST_ELEMENTS_H_
+#define TESSERA_SERVE_HTTP_BODY_REQUEST_ELEMENTS_H_
 // An input of a request as it lies in the body, and its elements, which are written straight to
 // where a model reads them.
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ struct RequestInput {
   std::string where;  // names the list in errors
 };
 
+// "FP32", "INT64" or "INT32"; nothing for another text.
+std::optional<DType> TypeNamed(std::string_view name);
+
 // Throws Error unless the list has as many elements as the shape says; looks at it only where it is
 // too short to be sure.
 void CheckCount(const RequestInput& input);
@@ -29,4 +33,4 @@ void ReadElements(const RequestInput& input, int32_t* out);
 void ReadElements(const RequestInput& input, int64_t* out);
 
 }  // namespace tessera::serve::internal
-#endif  // TESSERA_SERVE_HTTP_REQUEST_ELEMENTS_H_
+#endif  // TESSERA_SERVE_HTTP_BODY_REQUEST_ELEMENTS_H_
