@@ -16,6 +16,11 @@ struct RowRange {
   int64_t first = 0;
   int64_t last = kEnd;  // kEnd: to the end of the data
 
+  // The share of the range that lies before a row of it. REQUIRES: the end is known.
+  double ShareBefore(int64_t row) const {
+    return static_cast<double>(row - first) / static_cast<double>(last - first);
+  }
+
   friend bool operator==(const RowRange&, const RowRange&) = default;
 };
 

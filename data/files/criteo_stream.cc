@@ -15,9 +15,7 @@ void CriteoStream::SkipToFirst() {
 }
 
 double CriteoStream::fraction() const {
-  if (range_.last == RowRange::kEnd) return lines_.fraction();
-  return static_cast<double>(next_row_ - range_.first) /
-         static_cast<double>(range_.last - range_.first);
+  return range_.last == RowRange::kEnd ? lines_.fraction() : range_.ShareBefore(next_row_);
 }
 
 bool CriteoStream::Next(ClickRow& row) {

@@ -147,9 +147,7 @@ BadLineCounts TextRowSource::skipped_by_reason() const { return feed_->reader().
 
 // Without an end, the share of the bytes that are read, which is ahead of what is given out.
 double TextRowSource::Fraction(int64_t end_row) const {
-  if (range_.last == RowRange::kEnd) return feed_->reader().fraction();
-  return static_cast<double>(end_row - range_.first) /
-         static_cast<double>(range_.last - range_.first);
+  return range_.last == RowRange::kEnd ? feed_->reader().fraction() : range_.ShareBefore(end_row);
 }
 
 std::optional<Batch> TextRowSource::Next() {

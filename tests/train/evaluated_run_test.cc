@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/synthetic/criteo_file_writer.h"
 #include "runtime/files/safetensors.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
@@ -35,7 +36,8 @@ TrainConfig ConfigOf(const EvaluationConfig& evaluation, int64_t epochs = 2) {
 // Goes on from `from`, if that is given, on the path of the checkpoint or another, until the end or
 // `steps` are done.
 TrainingRunReport Trained(const TrainConfig& config, TrainingRunOptions options,
-                          const std::string& from = "", int64_t steps = kEveryStep) {
+                          const std::string& from = "", int64_t steps = kEveryStep,
+                          const DataSelection& data = {}) {
   Context ctx({.threads = 1, .seed = from.empty() ? config.seed : 99});
   Trainer trainer(ctx, config);
   options.stop = [&] { return trainer.progress().step >= steps; };
@@ -44,7 +46,7 @@ TrainingRunReport Trained(const TrainConfig& config, TrainingRunOptions options,
     EXPECT_TRUE(trainer.Load(saved));
     if (options.incremental) options.resumed = saved.chain;
   }
-  return RunTraining(trainer, DataSets(config, {}), options);
+  return RunTraining(trainer, DataSets(config, data), options);
 }
 
 std::vector<NamedTensor> TensorsOf(const std::string& path) {
@@ -188,6 +190,21 @@ TEST_P(Interrupted, RunsDecideAsThoseThatNeverStopped) {
     EXPECT_TRUE(bytes_of(TempPath("part")) == expected) << stop;
     EXPECT_TRUE(ReadFile(TempPath("part_best")) == ReadFile(TempPath("whole_best"))) << stop;
   }
+}
+
+TEST(EvaluatedRuns, SayWhatFractionOfTheEpochIsTrainedAfterAResumeInsideOfIt) {
+  const std::string text = TempPath("clicks.tsv");
+  WriteCriteoFile(text, ClickModel({.vocabulary = 50, .strength = 3}), {0, 1000});
+  const DataSelection data{
+      .files = {text}, .train_rows = RowRange{100, 740}, .eval_rows = RowRange{800, 1000}};
+  const TrainConfig config = ConfigOf({.every_steps = 4}, 1);
+  const TrainingRunOptions options{.checkpoint = TempPath("stopped")};
+  ASSERT_TRUE(Trained(config, options, "", 5, data).stopped);
+  const TrainingRunReport rest = Trained(config, options, TempPath("stopped"), kEveryStep, data);
+  std::vector<double> fractions;
+  for (const EvaluationReport& evaluation : rest.evaluations->all)
+    fractions.push_back(evaluation.at.fraction);
+  EXPECT_EQ(fractions, (std::vector{0.8, 1.0}));  // of ten steps of 64 rows
 }
 
 // The evaluations of an epoch's end, which the checkpoint saved before them does not have.

@@ -111,11 +111,35 @@ size_t EqualsOf(std::string_view setting) {
   throw Error("expected PATH=VALUE, as optimizer.sparse.lr=0.01");
 }
 
+Json SparseOptimizerOf(const Json& document) {
+  const Json::json_pointer place("/optimizer/sparse");
+  return document.contains(place) ? document.at(place) : Json();
+}
+
+// A saved configuration writes the optimizer that tables share out for each of them: those that
+// have it, `before`, follow the new one. Throws Error where no table has it.
+void LetTablesFollow(Json& document, const Json& before) {
+  const auto tables = document.find("tables");
+  if (tables == document.end() || !tables->is_array() || tables->empty()) return;
+  const Json after = SparseOptimizerOf(document);
+  bool is_used = false;
+  for (Json& table : *tables) {
+    const bool has_own = table.is_object() && table.contains("optimizer");
+    if (has_own && table.at("optimizer") != before) continue;
+    if (has_own) table["optimizer"] = after;
+    is_used = true;
+  }
+  if (!is_used)
+    throw Error("no table has this optimizer: set tables[0].optimizer, …, which each has");
+}
+
 void Set(Json& document, const std::string& setting) {
   try {
     const auto [path, text] = SplitSetting(setting);
     Json value = ValueOf(text);
+    const Json before = SparseOptimizerOf(document);
     Find(document, path) = std::move(value);
+    if (SparseOptimizerOf(document) != before) LetTablesFollow(document, before);
   } catch (const Error& error) {
     throw Error(Format("--set {}: {}", setting, error.what()));
   }

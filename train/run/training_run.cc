@@ -118,7 +118,7 @@ class TrainingRun {
     const TrainConfig& config = trainer_.config();
     CheckEvaluations(config, data_, options_);
     if (config.evaluation && data_.has_eval_rows()) {
-      schedule_.emplace(config, data_.EpochRows());
+      schedule_.emplace(config, epoch_rows_);
       schedule_->GoOnFrom(trainer_.progress().evaluation);
     }
     trainer_.SetEvaluation("");
@@ -220,8 +220,10 @@ class TrainingRun {
       loss_sum += batch->loss * static_cast<double>(batch->rows);
       const TrainingProgress at = trainer_.progress();
       if (metrics_) metrics_->OnStep(batch->scored, epoch.epoch, at.step, batch->loss);
-      options_.on_step({epoch.epoch, at.step, batch->rows, batch->loss, batch->fraction});
-      if (schedule_) schedule_->AfterStep(at, batch->fraction);
+      // After a resume inside an epoch a source may know the rest of it alone.
+      const double fraction = epoch_rows_ ? epoch_rows_->ShareBefore(at.row) : batch->fraction;
+      options_.on_step({epoch.epoch, at.step, batch->rows, batch->loss, fraction});
+      if (schedule_) schedule_->AfterStep(at, fraction);
       if (options_.checkpoint_every > 0 && at.step % options_.checkpoint_every == 0) {
         steps->Settle();
         Save();
@@ -351,6 +353,7 @@ class TrainingRun {
   TrainingRunOptions options_;
   TrainerPipeline pipeline_;
   RawIdsMeter raw_ids_;
+  const std::optional<RowRange> epoch_rows_ = data_.EpochRows();
   std::optional<EvaluationSchedule> schedule_;  // absent: only the ends of epochs are evaluated
   std::vector<EvaluationReport> evaluations_;
   double evaluation_seconds_ = 0;

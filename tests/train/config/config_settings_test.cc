@@ -56,6 +56,22 @@ TEST(ConfigSettings, ANameInQuotesMayHaveAnyLetter) {
   EXPECT_EQ(split.value, "x=y");
 }
 
+TEST(ConfigSettings, TablesThatHaveTheSharedOptimizerFollowIt) {
+  const std::string saved = R"({"optimizer":{"sparse":{"lr":1}},"tables":[{"optimizer":{"lr":1}},)"
+                            R"({"optimizer":{"lr":2}},{}]})";
+  EXPECT_EQ(Set(saved, {"optimizer.sparse.lr=3"}),
+            R"({"optimizer":{"sparse":{"lr":3}},"tables":[{"optimizer":{"lr":3}},)"
+            R"({"optimizer":{"lr":2}},{}]})");
+  const std::string own = R"({"optimizer":{"sparse":{"lr":1}},"tables":[{"optimizer":{"lr":2}}]})";
+  EXPECT_EQ(ErrorOf([&] { Set(own, {"optimizer.sparse.lr=3"}); }),
+            "--set optimizer.sparse.lr=3: no table has this optimizer: set tables[0].optimizer, …, "
+            "which each has");
+  const TrainConfig config = Good({"optimizer.sparse.lr=0.5"});
+  const TrainConfig again =
+      ParseTrainConfig(Set(ToJson(Good({})), {"optimizer.sparse.lr=0.5"}), "saved");
+  EXPECT_EQ(ToJson(again), ToJson(config));
+}
+
 TEST(ConfigSettings, ATrainingIsSetByPath) {
   const TrainConfig config =
       Good({"optimizer.sparse.lr=0.5", "tables[name=b].rows=33", "tables[0].pooling=SUM",
