@@ -17,6 +17,8 @@ RULES = (
     "cc_library",
     "cc_binary",
     "cc_test",
+    "cc_toolchain",
+    "cc_toolchain_suite",
     "sh_test",
     "sh_binary",
     "sh_library",
@@ -39,6 +41,11 @@ class Anything:
 
     def __call__(self, *args, **kwargs):
         return self
+
+    def __add__(self, other):
+        return self
+
+    __radd__ = __add__
 
 
 def select(branches):
