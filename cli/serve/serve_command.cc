@@ -105,21 +105,18 @@ int NextSignal(const sigset_t& signals, std::chrono::milliseconds pause) {
   return std::max(signal, 0);
 }
 
-// Returns when the server is to stop. A wrong delta or version is looked at again after longer and
-// longer pauses.
+// Returns when the server is to stop.
 void FollowSignals(const sigset_t& signals, ServedModels& models, serve::AccessLog* log,
                    std::chrono::milliseconds watch) {
-  constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(1);
-  for (auto pause = watch;;) {
-    const int signal = NextSignal(signals, pause);
+  for (;;) {
+    const int signal = NextSignal(signals, watch);
     if (signal == SIGINT || signal == SIGTERM) return;
     if (signal == SIGUSR1) {
       if (log != nullptr) log->Reopen();
     } else if (signal == SIGHUP) {
       models.Reload();
-      pause = watch;
     } else if (watch.count() > 0) {
-      pause = models.Follow() ? watch : std::max(watch, std::min(2 * pause, kLongest));
+      models.Follow();
     }
   }
 }
@@ -191,7 +188,8 @@ int Serve(Flags flags) {
   const sigset_t signals = HoldSignals();
   const auto log = OpenLog(flags.access_log);
   flags.http.access_log = log.get();
-  ServedModels models(flags.served, PredictorOptionsOf(flags));
+  const std::chrono::milliseconds watch(flags.watch_ms);
+  ServedModels models(flags.served, PredictorOptionsOf(flags), watch);
   serve::HttpServer server(models.all(), flags.http);
   NoteAlways(
       Format("serving {}, on http://{}:{}", models.Description(), flags.http.host, server.port()),
@@ -202,7 +200,7 @@ int Serve(Flags flags) {
     server.Run();
     pthread_kill(main_thread, SIGTERM);  // it may have ended by itself
   });
-  FollowSignals(signals, models, log.get(), std::chrono::milliseconds(flags.watch_ms));
+  FollowSignals(signals, models, log.get(), watch);
   server.Stop();
   running.join();
   Note("stopped");

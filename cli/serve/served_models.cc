@@ -176,7 +176,8 @@ void SayPassedOver(const ModelVersions& model) {
 
 }  // namespace
 
-ServedModels::ServedModels(const ModelFlags& flags, const serve::PredictorOptions& options) {
+ServedModels::ServedModels(const ModelFlags& flags, const serve::PredictorOptions& options,
+                           std::chrono::milliseconds watch) {
   const std::vector<NamedDirectory> models = ReadModels(flags);
   for (const NamedDirectory& model : models) CheckServed(model.directory);
   auto policies = ReadPolicies(flags, models);
@@ -185,6 +186,7 @@ ServedModels::ServedModels(const ModelFlags& flags, const serve::PredictorOption
     serve::PredictorOptions own = options;
     own.warm_up.rows_file = files[name];
     models_.push_back(std::make_unique<ModelVersions>(name, directory, policies[name], own));
+    retries_.emplace_back(watch);
   }
 }
 
@@ -205,6 +207,7 @@ void ServedModels::NoteTaken(const ModelVersions& model) const {
 }
 
 void ServedModels::Reload() {
+  for (serve::RetryPauses& retries : retries_) retries.Clear();
   for (const auto& model : models_) try {
       model->Reload();
       NoteTaken(*model);
@@ -213,17 +216,15 @@ void ServedModels::Reload() {
     }
 }
 
-bool ServedModels::Follow() {
-  bool good = true;
-  for (const auto& model : models_) try {
-      if (model->Follow()) NoteTaken(*model);
+void ServedModels::Follow() {
+  const auto now = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < models_.size(); ++i) try {
+      if (models_[i]->Follow(retries_[i], now)) NoteTaken(*models_[i]);
     } catch (const std::exception& error) {
-      NoteError(
-          Format("{}; the model stays {}", ErrorText(error), Versions(*model, models_.size() > 1)),
-          FieldsOf(*model));
-      good = false;
+      NoteError(Format("{}; the model stays {}", ErrorText(error),
+                       Versions(*models_[i], models_.size() > 1)),
+                FieldsOf(*models_[i]));
     }
-  return good;
 }
 
 void ServedModels::SayFailures() const {

@@ -1,11 +1,13 @@
 #ifndef TESSERA_CLI_SERVE_SERVED_MODELS_H_
 #define TESSERA_CLI_SERVE_SERVED_MODELS_H_
 // The models that tessera serve is told to serve, and what it does with all of them.
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "serve/versions/model_versions.h"
+#include "serve/versions/retry_pauses.h"
 
 namespace tessera::cli {
 
@@ -21,8 +23,9 @@ struct ModelFlags {
 class ServedModels {
  public:
   // Loads them. Throws Error for flags that do not fit together, and for what ModelVersions
-  // refuses.
-  ServedModels(const ModelFlags& flags, const serve::PredictorOptions& options);
+  // refuses. `watch`: the pause between two calls of Follow.
+  ServedModels(const ModelFlags& flags, const serve::PredictorOptions& options,
+               std::chrono::milliseconds watch);
 
   std::vector<serve::ModelVersions*> all() const;
   // "clicks, version 1, 2 tables, 3.1 MiB"; models with ";" between.
@@ -30,15 +33,16 @@ class ServedModels {
 
   // Each says what changed, and what went wrong.
   void Reload();
-  // False if something was wrong.
-  bool Follow();
+  // Tries what was wrong again where its files have changed, else after longer and longer pauses.
+  void Follow();
   // Says which versions are not the newest that their directories hold, and why.
   void SayFailures() const;
-
- private:
+  // Says which versions are served now. Any thread may call.
   void NoteTaken(const serve::ModelVersions& model) const;
 
+ private:
   std::vector<std::unique_ptr<serve::ModelVersions>> models_;
+  std::vector<serve::RetryPauses> retries_;  // of each model
 };
 
 }  // namespace tessera::cli

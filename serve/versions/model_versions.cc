@@ -1,12 +1,15 @@
 #include "serve/versions/model_versions.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <utility>
 
+#include "runtime/files/files.h"
 #include "serve/last_holder.h"
 #include "serve/model_inputs.h"
+#include "serve/versions/files_state.h"
 
 namespace tessera::serve {
 namespace {
@@ -203,7 +206,6 @@ int64_t ModelVersions::TakeDeltas() {
 }
 
 bool ModelVersions::FollowFolder() {
-  if (!is_folder_) return false;
   const std::lock_guard one_at_a_time(reload_mutex_);
   const std::vector<VersionFolder> chosen = Chosen();
   {
@@ -215,16 +217,43 @@ bool ModelVersions::FollowFolder() {
   return true;
 }
 
-bool ModelVersions::Follow() {
-  bool changed = false;
-  std::exception_ptr error;
-  try {
-    changed = FollowFolder();
-  } catch (const Error&) {  // deltas are taken all the same
-    error = std::current_exception();
+std::string ModelVersions::DirectoryOf(const ServedVersion& version) const {
+  return is_folder_ ? PathIn(directory_, std::to_string(version.number)) : directory_;
+}
+
+std::string ModelVersions::FolderState() const {
+  const std::vector<ServedVersion> served = versions();
+  std::string state;
+  for (const VersionFolder& folder : VersionFoldersIn(directory_)) {
+    state += folder.path + "\n";
+    if (FindNumber(served, folder.number) == nullptr) state += FilesState(folder.path);
   }
-  changed = TakeDeltas() > 0 || changed;
-  if (error) std::rethrow_exception(error);
+  return state;
+}
+
+bool ModelVersions::Follow() {
+  RetryPauses all_due(std::chrono::milliseconds(0));
+  return Follow(all_due, {});
+}
+
+bool ModelVersions::Follow(RetryPauses& retries, RetryPauses::Time now) {
+  bool changed = false;
+  std::string errors;
+  const auto follow = [&](const std::string& what, const std::string& state, auto&& take) {
+    if (!retries.IsDue(what, state, now)) return;
+    try {
+      changed = take() || changed;
+      retries.NoteGood(what);
+    } catch (const std::exception& error) {
+      retries.NoteFailed(what, state, now);
+      errors += (errors.empty() ? "" : "; ") + std::string(error.what());
+    }
+  };
+  if (is_folder_) follow("versions", FolderState(), [&] { return FollowFolder(); });
+  for (const ServedVersion& version : versions())
+    follow(Format("deltas of {}", version.number), FilesState(DirectoryOf(version)),
+           [&] { return version.predictor->TakeDeltas() > 0; });
+  if (!errors.empty()) throw Error(errors);
   return changed;
 }
 

@@ -16,6 +16,7 @@
 
 #include "serve/predictor.h"
 #include "serve/versions/bad_versions.h"
+#include "serve/versions/retry_pauses.h"
 #include "serve/versions/version_policy.h"
 
 namespace tessera::serve {
@@ -64,8 +65,13 @@ class ModelVersions {
   // Predictor::TakeDeltas does, after those of the other versions were taken.
   int64_t TakeDeltas();
   // Takes the deltas that have come, and the versions that have come into the folder or left it.
-  // Whether anything changed. Throws Error as TakeDeltas and Reload do.
+  // Whether anything changed. Throws Error as TakeDeltas and Reload do, with the texts of all that
+  // failed, after the rest was taken.
   bool Follow();
+  // Does the same for what is due at this time, and notes in `retries` what failed: the versions of
+  // the folder, and the deltas of each version that is served, wait for pauses of their own, until
+  // their files change.
+  bool Follow(RetryPauses& retries, RetryPauses::Time now);
   // Sums over all versions that were served; the newest of the numbers, those of folders that could
   // not be loaded too.
   DeltaCounts delta_counts() const;
@@ -81,6 +87,9 @@ class ModelVersions {
   template <typename Fn>
   void Counted(Fn&& load);
   bool FollowFolder();
+  // Names the versions in the folder, and the files of those that are not served.
+  std::string FolderState() const;
+  std::string DirectoryOf(const ServedVersion& version) const;
   std::vector<VersionFolder> Chosen() const;
   std::shared_ptr<Predictor> Load(const VersionFolder& folder, const ServedModel* before,
                                   bool new_inputs) const;

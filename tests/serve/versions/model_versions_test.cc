@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "serve/export/delta_writer.h"
+#include "serve/versions/retry_pauses.h"
 #include "tests/serve/testing/small_model.h"
 #include "tests/serve/versions/testing/version_folder.h"
 
@@ -159,6 +161,59 @@ TEST_F(ModelVersionsTest, TakeDeltasWithNumbersOfTheirOwn) {
   EXPECT_TRUE(model.Follow());
   EXPECT_EQ(VersionsText(model), "1, 3");
   EXPECT_EQ(model.delta_counts().taken, 1);
+}
+
+// The clock of these stands still: what failed is not due again.
+TEST_F(ModelVersionsTest, FollowChangesWhileABadVersionWaits) {
+  const std::string folder = TwoVersions("waits");
+  ModelVersions model("m", folder, {}, {});
+  RetryPauses retries(std::chrono::hours(1));
+  const auto follow = [&] { return model.Follow(retries, {}); };
+  AddVersion(*first_, "waits");
+  Damage(folder, 3);
+  EXPECT_THAT(ErrorOf(follow), HasSubstr("waits/3/"));
+  EXPECT_FALSE(follow());
+  EXPECT_EQ(model.load_counts().failed, 1);
+  Context ctx({.threads = 1});
+  ModelChain second(folder + "/2");
+  const std::string kept = TempPath("waits-3");
+  std::filesystem::rename(folder + "/3", kept);
+  WriteDelta(ctx, ReadCheckpoint(first_->checkpoint), {}, second);  // version 3 of folder 2
+  std::filesystem::rename(kept, folder + "/4");
+  EXPECT_THAT(ErrorOf(follow), HasSubstr("waits/4: "));  // a new name: it is tried again
+  EXPECT_EQ(VersionsText(model), "3");                   // and the delta is taken
+  EXPECT_FALSE(follow());
+  AddVersion(*second_, "waits");
+  EXPECT_TRUE(follow());
+  EXPECT_EQ(VersionsText(model), "5");
+  WithdrawAbove(folder, 4);
+  EXPECT_THAT(ErrorOf(follow), HasSubstr("waits/4: "));
+  EXPECT_FALSE(follow());
+  WithdrawAbove(folder, 1);
+  EXPECT_TRUE(follow());
+  EXPECT_EQ(VersionsText(model), "1");
+}
+
+TEST_F(ModelVersionsTest, FollowChangesWhileABadDeltaWaits) {
+  const std::string folder = TwoVersions("delta_waits");
+  ModelVersions model("m", folder, ParseVersionPolicy("latest:2"), {});
+  RetryPauses retries(std::chrono::hours(1));
+  const auto follow = [&] { return model.Follow(retries, {}); };
+  const std::string delta = folder + "/2/" + DeltaFileName(3);
+  std::ofstream(delta) << "none";
+  EXPECT_THAT(ErrorOf(follow), HasSubstr(DeltaFileName(3)));
+  EXPECT_FALSE(follow());
+  EXPECT_EQ(model.delta_counts().failed, 1);
+  AddVersion(*first_, "delta_waits");
+  EXPECT_TRUE(follow());
+  EXPECT_EQ(VersionsText(model), "2, 4");
+  EXPECT_EQ(model.delta_counts().failed, 1);  // the bad delta, unchanged, was not tried
+  std::filesystem::remove(delta);
+  Context ctx({.threads = 1});
+  ModelChain second(NewestVersionOf(folder));
+  WriteDelta(ctx, ReadCheckpoint(second_->checkpoint), {}, second);  // of version 4
+  EXPECT_TRUE(follow());
+  EXPECT_EQ(VersionsText(model), "2, 5");
 }
 
 TEST_F(ModelVersionsTest, AModelDirectoryIsOneVersion) {
