@@ -190,6 +190,7 @@ int Serve(Flags flags) {
   flags.http.access_log = log.get();
   const std::chrono::milliseconds watch(flags.watch_ms);
   ServedModels models(flags.served, PredictorOptionsOf(flags), watch);
+  flags.http.took_up = [&](const serve::ModelVersions& model) { models.NoteTaken(model); };
   serve::HttpServer server(models.all(), flags.http);
   NoteAlways(
       Format("serving {}, on http://{}:{}", models.Description(), flags.http.host, server.port()),

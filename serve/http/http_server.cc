@@ -82,7 +82,8 @@ class HttpServer::Impl {
                                             .large_workers = options_.io_threads,
                                             .queue = options_.queue,
                                             .access_log = options_.access_log,
-                                            .warm_up = options_.warm_up})) {}
+                                            .warm_up = options_.warm_up,
+                                            .took_up = options_.took_up})) {}
 
   int port() const { return port_; }
 

@@ -30,6 +30,7 @@
 // queue's workers compute, and others read large bodies and take models, so that a client that says
 // nothing, or little at a time, costs a few kilobytes until its time has passed.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +53,8 @@ struct HttpServerOptions {
   RequestQueueOptions queue = {};
   int warm_up = 0;                  // made-up rows that each thread answers before Run serves
   AccessLog* access_log = nullptr;  // of all requests; it must outlive the server
+  // Is called after a request has loaded a model or taken deltas, before it is answered. Not empty.
+  std::function<void(const ModelVersions&)> took_up = [](const ModelVersions&) {};
 };
 
 class HttpServer {

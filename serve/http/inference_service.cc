@@ -362,11 +362,13 @@ class InferenceService::Impl {
 
   void Load(ModelVersions& model, bool new_inputs, const HttpReply& reply) {
     model.Reload(new_inputs);
+    options_.took_up(model);
     reply(Json("{}"));
   }
 
-  static void Take(ModelVersions& model, const HttpReply& reply) {
+  void Take(ModelVersions& model, const HttpReply& reply) {
     const int64_t taken = model.TakeDeltas();
+    if (taken > 0) options_.took_up(model);
     reply(Json(TakenDeltasJson(taken, model.current()->model()->spec().version)));
   }
 

@@ -2,6 +2,7 @@
 #define TESSERA_SERVE_HTTP_INFERENCE_SERVICE_H_
 // Answers of the paths of http_server.h, without sockets: another way to carry requests (TLS, gRPC)
 // calls the same.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct InferenceServiceOptions {
   RequestQueueOptions queue = {};
   const AccessLog* access_log = nullptr;  // whose losses metrics show
   int warm_up = 0;                        // rows that WarmUp answers
+  // Is called as HttpServerOptions::took_up is.
+  std::function<void(const ModelVersions&)> took_up = [](const ModelVersions&) {};
 };
 
 class InferenceService {

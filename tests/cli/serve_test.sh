@@ -154,6 +154,7 @@ http POST $load '{"parameters": {"new_input": true}}'
 has answer "400 Bad Request"
 http POST $load '{"parameters": {"new_inputs": true}}'
 has answer "200 OK"
+has served "took up version 4"
 http GET /v2/models/clicks ""
 has answer '"versions":["4"]'
 lacks answer cat_2

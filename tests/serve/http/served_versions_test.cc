@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "serve/export/delta_writer.h"
 #include "serve/http/http_server.h"
 #include "serve/versions/model_versions.h"
 #include "tests/serve/http/testing/http_client.h"
@@ -47,8 +49,8 @@ float ScoreOf(Predictor& predictor) {
 // A server of models on a free port, while this lives.
 class ServerOf {
  public:
-  explicit ServerOf(const std::vector<ModelVersions*>& models)
-      : server_(models, Options()), thread_([this] { server_.Run(); }) {}
+  explicit ServerOf(const std::vector<ModelVersions*>& models, HttpServerOptions options = {})
+      : server_(models, ForTest(std::move(options))), thread_([this] { server_.Run(); }) {}
   ~ServerOf() {
     server_.Stop();
     thread_.join();
@@ -56,8 +58,9 @@ class ServerOf {
   int port() const { return server_.port(); }
 
  private:
-  static HttpServerOptions Options() {
-    HttpServerOptions options{.port = 0, .admin = true};
+  static HttpServerOptions ForTest(HttpServerOptions options) {
+    options.port = 0;
+    options.admin = true;
     options.queue.deadline = std::chrono::minutes(10);  // machines of tests are busy
     return options;
   }
@@ -79,6 +82,28 @@ Scored Ask(HttpClient& client, const std::string& model_path) {
           .model = answer["model_name"],
           .version = answer["model_version"],
           .score = answer["outputs"][0]["data"][0]};
+}
+
+TEST(ServedVersions, TakenUpByARequestAreToldBeforeItsAnswer) {
+  const SmallModel first = MakeSmallModel("told.safetensors", 3);
+  const std::string folder = AddVersion(first, "told");
+  ModelVersions model("m", folder, {}, {});
+  std::vector<std::string> told;
+  HttpServerOptions options;
+  options.took_up = [&](const ModelVersions& now) { told.push_back(VersionsText(now)); };
+  const ServerOf server({&model}, options);
+  HttpClient client(server.port());
+  const std::string path = "/v2/repository/models/m/";
+  AddVersion(first, "told");
+  EXPECT_EQ(client.Post(path + "load", "", kJson).status, 200);
+  EXPECT_EQ(told, std::vector<std::string>({"2"}));
+  EXPECT_EQ(client.Post(path + "deltas", "", kJson).status, 200);
+  EXPECT_EQ(told.size(), 1u);  // there was none
+  ModelChain chain(NewestVersionOf(folder));
+  Context ctx({.threads = 1});
+  WriteDelta(ctx, ReadCheckpoint(first.checkpoint), {}, chain);
+  EXPECT_EQ(client.Post(path + "deltas", "", kJson).status, 200);
+  EXPECT_EQ(told, std::vector<std::string>({"2", "3"}));
 }
 
 TEST(ServedVersions, OfSeveralModelsAnswerByTheirNames) {
