@@ -1,5 +1,6 @@
 #include "cli/runs/run_folder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -149,6 +150,13 @@ std::optional<RunFinish> FinishOf(const Json& document) {
   object.Required("epochs", finish.epochs);
   object.Optional("stopped_early", finish.stopped_early);
   return finish;
+}
+
+bool HasSaved(const Json& document) {
+  if (FinishOf(document)) return true;
+  return std::ranges::any_of(document.at("starts"), [](const Json& start) {
+    return start.value("rows", int64_t{0}) > 0;  // said by a start that saved at its end
+  });
 }
 
 double CurvePoint::Value(const std::string& name) const {

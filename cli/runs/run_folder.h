@@ -47,6 +47,8 @@ struct RunFinish {
 };
 // nullopt for a run that is under way, or was cut off.
 std::optional<RunFinish> FinishOf(const internal::Json& document);
+// Whether a start of the run ended, by itself or by a signal, with its last checkpoint saved.
+bool HasSaved(const internal::Json& document);
 
 // A line of curve.jsonl.
 struct CurvePoint {

@@ -64,6 +64,16 @@ bool HasCheckpoint(const std::string& path) {
   return fs::is_directory(path) ? FormIn(path).has_value() : fs::exists(path);
 }
 
+// Throws Error where the run has saved a checkpoint that is not there now: its model, curve and
+// result are not replaced without a word.
+void CheckNeverSaved(const TrainFlags& flags) {
+  if (!HasSaved(ReadRunDocument(flags.run))) return;
+  throw Error(
+      Format("--run {}: this run has saved {}, which is missing, so it cannot go on: bring it "
+             "back, name another folder, or give --overwrite to begin the run anew",
+             flags.run, flags.checkpoint));
+}
+
 bool IsFolder(const TrainFlags& flags, bool with_ranks) { return with_ranks || flags.incremental; }
 
 // Words that a shell takes apart again.
@@ -183,6 +193,7 @@ void ApplyRunFlag(TrainFlags& flags, bool with_ranks) {
                flags.run, last(!is_folder), flags.checkpoint));
   if (flags.overwrite) return;
   if (!HasCheckpoint(flags.checkpoint)) {
+    CheckNeverSaved(flags);
     flags.overwrite = IsRunFolder(flags.run);  // a start that was cut off before it saved
     return;
   }

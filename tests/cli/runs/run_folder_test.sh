@@ -180,6 +180,36 @@ fails_saying "--run aimed: this run is finished: it stopped early by its target 
 run 0 train --config short.json --eval-metric auc --stop-at none --epochs 3 --run aimed
 json aimed/run.json 'd["finished"]["epochs"] == 3'
 
+# ---- a checkpoint that was saved and is missing: refused, and nothing is replaced
+missing="which is missing, so it cannot go on: bring it back, name another folder, or give \
+--overwrite to begin the run anew"
+gone() {  # FOLDER CHECKPOINT FLAGS…: the run has lost its last checkpoint
+  local folder=$1 last=$1/$2
+  shift 2
+  rm -r "$last"
+  local kept=$(cat "$folder"/{run.json,result.json,curve.jsonl} | sha256sum)
+  for dry in "" --dry-run; do
+    fails_saying "--run $folder: this run has saved $last, $missing" train --config short.json \
+      --run "$folder" "$@" $dry
+  done
+  [ "$kept" = "$(cat "$folder"/{run.json,result.json,curve.jsonl} | sha256sum)" ] ||
+    fail "a refused start changed $folder"
+}
+for form in "" --incremental "--ranks 2"; do
+  last=last.safetensors
+  [ -z "$form" ] || last=last
+  rm -rf lost
+  run 0 train --config short.json $form --run lost
+  gone lost $last $form
+  run 0 train --config short.json $form --run lost --overwrite
+  json lost/run.json 'len(d["starts"]) == 1 and d["finished"]["epochs"] == 1'
+done
+rm stopped/last.safetensors  # it was interrupted by a signal, and said that it saved
+fails_saying "--run stopped: this run has saved stopped/last.safetensors, $missing" train \
+  --config long.json --run stopped
+run 1 "${plain[@]}" --run unsaved --data no_such.tsv  # a start that saved nothing begins anew
+run 0 train --config short.json --run unsaved
+
 # ---- over processes: rank 0 alone keeps the folder
 "${mpirun[@]}" -n 2 "$tessera" "${plain[@]}" --run mpi >out 2>err || fail "mpirun: $(cat out err)"
 json mpi/run.json 'd["starts"][0]["ranks"] == 2 and len(d["starts"]) == 1'
