@@ -20,6 +20,11 @@ std::string HeadOf(std::istream& file) {
   return head;
 }
 
+bool BeginsAs(const std::string& head, const Report& report) {
+  return head.starts_with(report.begins) ||
+         (report.or_begins != nullptr && head.starts_with(report.or_begins));
+}
+
 // Whether the first line is a heading of scores: "score", or names of tasks with tabs between.
 bool BeginsWithScores(std::istream& file) {
   std::string line, name;
@@ -40,7 +45,7 @@ void CheckReplaced(const std::string& path, const Report& report) {
     return;
   std::ifstream file(path);
   const bool earlier =
-      report.begins == nullptr ? BeginsWithScores(file) : HeadOf(file).starts_with(report.begins);
+      report.begins == nullptr ? BeginsWithScores(file) : BeginsAs(HeadOf(file), report);
   if (!earlier)
     throw Error(Format("{}: a file is there that is not {}: name another path, or remove it first",
                        path, report.what));

@@ -8,14 +8,16 @@
 namespace tessera::cli {
 
 // Text that files of a kind begin with, without spaces; nullptr: their first line is kScore, or
-// names that begin with kScoresOfTasks, with tabs between.
+// names that begin with kScoresOfTasks, with tabs between. `or_begins`: what others of the kind
+// begin with; nullptr: there are none.
 struct Report {
   const char* what;
   const char* begins;
+  const char* or_begins = nullptr;
 };
 inline constexpr char kScore[] = "score", kScoresOfTasks[] = "score_";
 inline constexpr Report kEvaluation = {"a report of tessera train, evaluate or predict",
-                                       "{\"auc\":"};
+                                       "{\"auc\":", "{\"verify\":{\"record\":"};
 inline constexpr Report kRecallReport = {"a report of tessera recall", "{\"recall_at\":"};
 inline constexpr Report kMetricLines = {"metrics of tessera train", "{\"phase\":"};
 inline constexpr Report kMlLog = {"an MLPerf log", ":::MLLOG{"};

@@ -45,10 +45,19 @@ fails_saying "changed.jsonl: step 31 begins with other values than the record ha
 tables (step 21 was equal)" "${train[@]}" --verify changed.jsonl --json equal.json
 json equal.json 'list(d) == ["verify"] and d["verify"]["equal"] == 3 and \
 d["verify"]["difference"].startswith("changed.jsonl: step 31 begins with other values")'
-rm equal.json
 fails_saying "changed.jsonl: step 31 begins with other values" "${train[@]}" --ranks 1 \
-  --verify changed.jsonl --json equal.json
+  --verify changed.jsonl --json equal.json  # in place of the report of a difference
 json equal.json 'd["verify"]["equal"] == 3'
+run 0 "${train[@]}" --json equal.json
+json equal.json 'd["rows"] == 5000 and "verify" not in d'
+fails_saying "changed.jsonl: step 31 begins" "${train[@]}" --run kept --verify changed.jsonl
+json kept/result.json 'list(d) == ["verify"]'
+fails_saying "changed.jsonl: step 31 begins" "${train[@]}" --run kept --verify changed.jsonl
+run 0 "${train[@]}" --run kept
+json kept/result.json 'd["rows"] == 5000 and "verify" not in d'
+echo '{"verify": {"mine": 1}}' >verify.json
+fails_saying "verify.json: a file is there that is not a report of tessera train" "${train[@]}" \
+  --json verify.json
 
 # ---- what it does not go with
 fails_saying "--verify: expected FILE, got an empty value" "${train[@]}" --verify ""
