@@ -205,6 +205,23 @@ TEST_F(RunVerifierTest, ARunThatWasCutOffAddsWhatIsMissing) {
   EXPECT_EQ(testing::ReadFile(path_), record);
 }
 
+// Nothing says whether the record that it was is of this training.
+TEST_F(RunVerifierTest, ARecordWithoutAWholeFirstLineIsRefusedAndKept) {
+  const std::string record = testing::ReadFile(path_);
+  const size_t line = record.find('\n');
+  for (const size_t size : {size_t{1}, size_t{10}, size_t{20}, line / 2, line}) {
+    testing::WriteFile("record.jsonl", record.substr(0, size));
+    const std::string error = testing::ErrorOf([&] { Train(config_, batches_, path_); });
+    EXPECT_TRUE(error.starts_with(path_ + ":1: ")) << size << error;
+    const bool is_cut = error.find("one that is cut off: bring") != std::string::npos;
+    EXPECT_EQ(is_cut, size >= 20) << size << error;
+    EXPECT_EQ(testing::ReadFile(path_), record.substr(0, size));
+  }
+  testing::WriteFile("record.jsonl", "");
+  EXPECT_EQ(Train(config_, batches_, path_).error, "");
+  EXPECT_EQ(testing::ReadFile(path_), record);
+}
+
 TEST_F(RunVerifierTest, RefusesWhatItCannotCompare) {
   TrainConfig other = config_;
   other.seed = 4;

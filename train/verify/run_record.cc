@@ -68,7 +68,13 @@ RunRecord::RunRecord(std::string path, const TrainConfig& config, PipelineKind p
   if (std::filesystem::exists(path_)) text = ReadTextFile(path_);
   if (!text.empty() && !text.starts_with(Format("{{\"{}\":", kVersionKey)))
     throw Error(Format("{}:1: it is no record of tessera train --verify", path_));
-  text.resize(text.rfind('\n') + 1);  // 0 where there is no line
+  if (!text.empty() && text.find('\n') == std::string::npos)
+    throw Error(Format(
+        "{}:1: expected a whole line that says of which training the record is, got one "
+        "that is cut off: bring the whole file back, name another one, or remove it to begin "
+        "a new record",
+        path_));
+  text.resize(text.rfind('\n') + 1);  // 0 where the file is new
   bytes_ = text.size();
   if (!text.empty())
     Read(text, config, pipeline);

@@ -7,7 +7,8 @@
 //   {"step":1,"batch":"…","rows":"…","dense":"…"}     what step 1 began with
 //   {"state_after":218,"rows":"…","dense":"…"}        all rows when step 218 was done
 //
-// A digest is three numbers of 16 hexadecimal digits. A last line that was cut off is left out.
+// A digest is three numbers of 16 hexadecimal digits. A last line that was cut off is left out, but
+// for the first one, without which nobody knows what the digests are of.
 #include <cstdint>
 #include <fstream>
 #include <map>
