@@ -130,6 +130,16 @@ bool SaysLength(const ConfigKey& key) {
                                key.key == "evaluation.target");
 }
 
+// A start that names no metric compares its evaluations by the run's; a target is of the metric
+// that is named beside it.
+void KeepMetric(const TrainFlags& flags, TrainConfig& config) {
+  const std::string path = PathIn(flags.run, kRunConfig);
+  if (!Continues(flags) || !config.evaluation || !fs::exists(path)) return;
+  EvaluationConfig& evaluation = *config.evaluation;
+  if (!evaluation.metric.empty() || evaluation.target) return;
+  if (const auto kept = ReadTrainConfig(path).evaluation) evaluation.metric = kept->metric;
+}
+
 // Throws Error where the run and what is asked for differ in more than their length: a run is one
 // training, of the configuration that its folder says.
 void CheckSameTraining(const std::string& folder, const TrainConfig& config) {
@@ -237,6 +247,7 @@ void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks,
   if (!flags.eval.empty() || !flags.eval_rows.empty() || made_up || config.data.split) {
     flags.evaluation.best = PathIn(flags.run, CheckpointName("best", with_ranks));
     ApplyEvaluationFlags(flags.evaluation, config);
+    KeepMetric(flags, config);
     const bool inside = config.evaluation->every_steps > 0 || config.evaluation->every > 0;
     if (inside && ParsePipelineKind(flags.pipeline) == PipelineKind::kSemiSync)
       throw Error(

@@ -26,9 +26,10 @@ void BeginRunFolder(const TrainFlags& flags);
 // Throws Error for other rows than those of the run that --run goes on with, unless --other-data.
 void CheckRunData(const TrainFlags& flags, const DataSets& data);
 
-// Sets --best by --run, where there are rows for evaluation. Throws Error for --pipeline semi_sync
-// beside it, and for a run that is finished, also by the `progress` of the checkpoint that it would
-// go on from. Reads alone.
+// Sets --best by --run, where there are rows for evaluation, and the metric to that of the run that
+// --run goes on with, where this start names none. Throws Error for --pipeline semi_sync beside it,
+// and for a run that is finished, also by the `progress` of the checkpoint that it would go on
+// from. Reads alone.
 void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks,
                            const std::optional<TrainingProgress>& progress, TrainConfig& config);
 

@@ -177,8 +177,19 @@ json aimed/run.json 'd["finished"]["stopped_early"] == "target"'
 fails_saying "--run aimed: this run is finished: it stopped early by its target 0.5: another \
 --stop-at, or none, goes on with it" train --config short.json --stop-at auc=0.5 --epochs 20 \
   --run aimed
-run 0 train --config short.json --eval-metric auc --stop-at none --epochs 3 --run aimed
+run 0 train --config short.json --stop-at none --epochs 3 --run aimed  # as the sentence says
 json aimed/run.json 'd["finished"]["epochs"] == 3'
+json aimed/config.json 'd["evaluation"]["metric"] == "auc" and "target" not in d["evaluation"]'
+run 0 train --config short.json --epochs 4 --run aimed
+run 0 train --config short.json --eval-metric auc --epochs 5 --run aimed
+fails_saying "--run aimed: this run's evaluation.metric is \"auc\", but this start says \"loss\"" \
+  train --config short.json --eval-metric loss --epochs 6 --run aimed
+run 0 train --config short.json --stop-at log_loss=9 --epochs 2 --run low
+fails_saying "this run's evaluation.metric is \"log_loss\", but this start says \"auc\"" train \
+  --config short.json --stop-at auc=0.5 --epochs 2 --run low
+run 0 train --config short.json --stop-at none --epochs 2 --run low
+tail -1 low/curve.jsonl >line
+has line '"metric":"log_loss"'
 
 # ---- a checkpoint that was saved and is missing: refused, and nothing is replaced
 missing="which is missing, so it cannot go on: bring it back, name another folder, or give \
