@@ -33,8 +33,8 @@ struct Expected {
 
 std::vector<Expected> ExpectedOf(const Json& result, bool of_epochs) {
   JsonObject report(result, "");
-  const char *const list = of_epochs ? "epochs" : "evaluations", *const key =
-                                                                     of_epochs ? "epoch" : "step";
+  const char* const list = of_epochs ? "epochs" : "evaluations";
+  const char* const key = of_epochs ? "epoch" : "step";
   const Json entries = ListIn(report, list);
   std::vector<Expected> expected;
   for (size_t i = 0; i < entries.size(); ++i) {

@@ -27,7 +27,6 @@
 #include "cli/train/verify_flags.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
-#include "runtime/base/isa.h"
 #include "runtime/base/machine.h"
 #include "runtime/context.h"
 #include "runtime/device/device_properties.h"
@@ -268,14 +267,6 @@ void SayChanges(const std::vector<std::string>& changes) {
 void SayRemoved(const TrainFlags& flags, const std::optional<TrainingProgress>& from) {
   const std::string removed = RemovedText(flags, from);
   if (!removed.empty()) Note("the first save removes " + removed);
-}
-
-void SayIfProductsAreSlow(const Context& ctx) {
-  if (ctx.device() == Device::Cpu() && ctx.dense_products() == DenseProducts::kPortable &&
-      !HasFma(ChosenIsa()))
-    Warn(
-        "without AVX2 dense products take some 30 times as long as with "
-        "train.dense_products=library, which gives other last bits");
 }
 
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,

@@ -12,6 +12,7 @@
 #include "cli/show/unknown_items_text.h"
 #include "cli/train/progress.h"
 #include "cli/train/train_report.h"
+#include "runtime/base/isa.h"
 #include "runtime/files/files.h"
 #include "train/run/evaluation_schedule.h"
 
@@ -138,6 +139,14 @@ void SayInterrupted(const TrainFlags& flags, int signal) {
     Warn(Format("interrupted{}: saved {}; the same command with --resume {}{} goes on", by,
                 flags.checkpoint, flags.checkpoint,
                 flags.overwrite ? " in place of --overwrite" : ""));
+}
+
+void SayIfProductsAreSlow(const Context& ctx) {
+  if (ctx.device() == Device::Cpu() && ctx.dense_products() == DenseProducts::kPortable &&
+      !HasFma(ChosenIsa()))
+    Warn(
+        "without AVX2 dense products take some 30 times as long as with "
+        "train.dense_products=library, which gives other last bits");
 }
 
 void SayRows(const TrainConfig& config, const DataSets& data) {

@@ -11,6 +11,7 @@
 #include "cli/train/mllog.h"
 #include "cli/train/run_recorder.h"
 #include "cli/train/train_command_flags.h"
+#include "runtime/context.h"
 #include "train/run/training_run.h"
 #include "train/verify/run_verifier.h"
 
@@ -30,6 +31,9 @@ TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, co
                                 LossCurve& curve, const RunLogs& logs);
 
 void SayInterrupted(const TrainFlags& flags, int signal);
+
+// Warns where this CPU makes dense products far slower than a library would.
+void SayIfProductsAreSlow(const Context& ctx);
 
 // Says how rows are split, with what is known of the parts, if they are; and that each step is
 // evaluated where the configuration's fraction of an epoch is less than one.

@@ -4,6 +4,7 @@
 #include "runtime/base/check.h"
 
 namespace tessera {
+
 CriteoStream::CriteoStream(const CriteoFiles& files, RowRange range)
     : lines_(files.paths), skip_bad_lines_(files.skip_bad_lines), range_(range) {
   TESSERA_CHECK(!files.paths.empty(), "no data file was given");
