@@ -1,5 +1,6 @@
 #include "runtime/context.h"
 
+#include "runtime/base/check.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/device/dispatch.h"
 
@@ -17,16 +18,33 @@ Device Usable(Device device) {
 }
 
 DenseProducts Resolved(DenseProducts products, Device device) {
-  if (products != DenseProducts::kDefault) return products;
-  return device == Device::Cpu() ? DenseProducts::kPortable : DenseProducts::kLibrary;
+  const bool on_cpu = device == Device::Cpu();
+  if (products == DenseProducts::kDefault)
+    return on_cpu ? DenseProducts::kPortable : DenseProducts::kLibrary;
+  TESSERA_CHECK(
+      !on_cpu || products == DenseProducts::kPortable || products == DenseProducts::kLibrary,
+      "dense products {} on device {}: they need a GPU; a CPU makes portable and library "
+      "ones",
+      ToString(products), device);
+  return products;
 }
 
 }  // namespace
 
 std::string ToString(DenseProducts products) {
-  return products == DenseProducts::kPortable  ? "portable"
-         : products == DenseProducts::kLibrary ? "library"
-                                               : "default";
+  switch (products) {
+    case DenseProducts::kDefault:
+      return "default";
+    case DenseProducts::kPortable:
+      return "portable";
+    case DenseProducts::kLibrary:
+      return "library";
+    case DenseProducts::kTf32:
+      return "tf32";
+    case DenseProducts::kBf16:
+      return "bf16";
+  }
+  return "?";
 }
 
 Context::Context(ContextOptions options)
@@ -35,7 +53,6 @@ Context::Context(ContextOptions options)
       allocator_(&AllocatorOf(device_)),
       pool_(options.pool ? options.pool : std::make_shared<ThreadPool>(options.threads)),
       random_(options.seed),
-      matmul_precision_(options.matmul_precision),
       dense_products_(Resolved(options.dense_products, options.device)) {}
 
 }  // namespace tessera

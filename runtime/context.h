@@ -17,28 +17,27 @@ namespace tessera {
 class Accumulation;
 class Tape;
 
-// How a GPU multiplies matrices of f32: in f32, or, where cuBLAS runs the product, with the factors
-// rounded to TF32's 10 bits of mantissa for the tensor cores.
-enum class MatmulPrecision { kF32, kTf32 };
-
 // Who multiplies matrices of f32. kPortable: Tessera's own products, whose bits are the same on
 // every machine and device (runtime/ops/gemm.h). kLibrary: Eigen on a CPU; on a GPU cuBLAS, where
-// the machine has it. kDefault: kPortable on a CPU, kLibrary on a GPU.
-enum class DenseProducts { kDefault, kPortable, kLibrary };
-std::string ToString(DenseProducts products);  // "default", "portable", "library"
+// the machine has it. kTf32, kBf16: cuBLAS on a GPU's tensor cores, which sum in f32 the products
+// of factors rounded to 10 (TF32) or 7 (bf16) bits of mantissa; the tensors stay f32. kDefault:
+// kPortable on a CPU, kLibrary on a GPU.
+enum class DenseProducts { kDefault, kPortable, kLibrary, kTf32, kBf16 };
+// "default", "portable", "library", "tf32", "bf16".
+std::string ToString(DenseProducts products);
 
 struct ContextOptions {
   Device device = Device::Cpu();
   int threads = 0;  // 0: all cores (or TESSERA_THREADS)
   uint64_t seed = 0;
   std::shared_ptr<ThreadPool> pool = nullptr;  // shared with another context; overrides `threads`
-  MatmulPrecision matmul_precision = MatmulPrecision::kF32;
   DenseProducts dense_products = DenseProducts::kDefault;
 };
 
 class Context {
  public:
-  // Cheap. Throws Error for a device that this build or machine cannot run on.
+  // Cheap. Throws Error for a device that this build or machine cannot run on, and for products
+  // that the device cannot make.
   explicit Context(ContextOptions options = {});
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -51,7 +50,6 @@ class Context {
   ThreadPool& threads() { return *pool_; }
   std::shared_ptr<ThreadPool> pool() const { return pool_; }
   Random& random() { return random_; }
-  MatmulPrecision matmul_precision() const { return matmul_precision_; }
   DenseProducts dense_products() const { return dense_products_; }  // never kDefault
 
   // Waits for all that ops on this context were given. Ops do not wait for the device: their
@@ -74,7 +72,6 @@ class Context {
   Allocator* allocator_;
   std::shared_ptr<ThreadPool> pool_;
   Random random_;
-  MatmulPrecision matmul_precision_;
   DenseProducts dense_products_;
   Tape* tape_ = nullptr;
   Accumulation* accumulation_ = nullptr;

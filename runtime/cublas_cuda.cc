@@ -42,9 +42,8 @@ const CublasFunctions* FunctionsOf(void* library) {
   if (Resolve(library, "cublasCreate_v2", functions.create) &&
       Resolve(library, "cublasSetStream_v2", functions.set_stream) &&
       Resolve(library, "cublasSetWorkspace_v2", functions.set_workspace) &&
-      Resolve(library, "cublasSetMathMode", functions.set_math_mode) &&
-      Resolve(library, "cublasSgemm_v2", functions.sgemm) &&
-      Resolve(library, "cublasSgemmStridedBatched", functions.sgemm_strided_batched))
+      Resolve(library, "cublasGemmEx", functions.gemm) &&
+      Resolve(library, "cublasGemmStridedBatchedEx", functions.gemm_strided_batched))
     return &functions;
   return nullptr;
 }
@@ -94,7 +93,7 @@ Handle& HandleOf(Context& ctx, const CublasFunctions& cublas) {
   return h;
 }
 
-bool FitsInt(const SgemmArgs& a) {
+bool FitsInt(const CublasGemmArgs& a) {
   const int64_t largest = std::max({a.m, a.n, a.k, a.lda, a.ldb, a.ldc, a.batch});
   return largest <= std::numeric_limits<int>::max();
 }
@@ -128,29 +127,36 @@ void UseCublas(const CublasFunctions* functions) { Chosen() = functions; }
 
 // A row-major matrix is a column-major one transposed, so cuBLAS computes Cᵀ = op(B)ᵀ·op(A)ᵀ: B
 // comes first, and the transpositions are the caller's.
-bool CublasSgemm(Context& ctx, const SgemmArgs& args) {
+bool CublasGemm(Context& ctx, const CublasGemmArgs& args) {
   const CublasFunctions* cublas = Chosen();
+  const DenseProducts products = ctx.dense_products();
+  TESSERA_CHECK(
+      cublas != nullptr || products == DenseProducts::kLibrary,
+      "dense products {}: cuBLAS makes them, and there is none; library and portable ones "
+      "do without",
+      ToString(products));
   if (cublas == nullptr || !FitsInt(args)) return false;
   UseDevice(ctx.device());
   void* handle = HandleOf(ctx, *cublas).handle;
-  const bool tf32 = ctx.matmul_precision() == MatmulPrecision::kTf32;
-  Check(cublas->set_math_mode(handle, tf32 ? kCublasTf32Math : kCublasDefaultMath),
-        "set math mode");
   const int op_a = args.transpose_a ? kCublasOpT : kCublasOpN,
             op_b = args.transpose_b ? kCublasOpT : kCublasOpN;
   const auto as_int = [](int64_t v) { return static_cast<int>(v); };
+  const int m = as_int(args.m), n = as_int(args.n), k = as_int(args.k), lda = as_int(args.lda),
+            ldb = as_int(args.ldb), ldc = as_int(args.ldc),
+            type = args.bf16 ? kCudaR16Bf : kCudaR32F,
+            compute =
+                products == DenseProducts::kTf32 ? kCublasCompute32FFastTf32 : kCublasCompute32F;
   const float one = 1, zero = 0;
   if (args.batch == 1)
-    Check(cublas->sgemm(handle, op_b, op_a, as_int(args.n), as_int(args.m), as_int(args.k), &one,
-                        args.b, as_int(args.ldb), args.a, as_int(args.lda), &zero, args.c,
-                        as_int(args.ldc)),
-          "sgemm");
+    Check(cublas->gemm(handle, op_b, op_a, n, m, k, &one, args.b, type, ldb, args.a, type, lda,
+                       &zero, args.c, kCudaR32F, ldc, compute, kCublasGemmDefault),
+          "gemm");
   else
-    Check(cublas->sgemm_strided_batched(handle, op_b, op_a, as_int(args.n), as_int(args.m),
-                                        as_int(args.k), &one, args.b, as_int(args.ldb), args.step_b,
-                                        args.a, as_int(args.lda), args.step_a, &zero, args.c,
-                                        as_int(args.ldc), args.step_c, as_int(args.batch)),
-          "batched sgemm");
+    Check(cublas->gemm_strided_batched(handle, op_b, op_a, n, m, k, &one, args.b, type, ldb,
+                                       args.step_b, args.a, type, lda, args.step_a, &zero, args.c,
+                                       kCudaR32F, ldc, args.step_c, as_int(args.batch), compute,
+                                       kCublasGemmDefault),
+          "batched gemm");
   return true;
 }
 

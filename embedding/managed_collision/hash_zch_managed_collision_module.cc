@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "embedding/lookup/index_array.h"
@@ -23,7 +24,8 @@ void CheckSizes(const HashZchOptions& o) {
   TESSERA_CHECK_EQ(o.zch_size % o.total_num_buckets, 0,
                    "hash ZCH {}: zch_size {} over {} buckets leaves", o.name, o.zch_size,
                    o.total_num_buckets);
-  TESSERA_CHECK_GE(o.max_probe, 1, "hash ZCH {}: max_probe", o.name);
+  TESSERA_CHECK(o.max_probe >= 1 && o.max_probe <= std::numeric_limits<int32_t>::max(),
+                "hash ZCH {}: max_probe {}; expected one in [1, 2^31)", o.name, o.max_probe);
   TESSERA_CHECK_GE(o.input_hash_size, 0, "hash ZCH {}: input_hash_size", o.name);
 }
 

@@ -24,34 +24,31 @@ struct ZchTable {
   int64_t now;
   bool lru, fallback_to_others;
 
-  // Number `probe` of an id's choices. −1 before the first of them, and where there is none.
-  // Without LRU, available slots by number; with it, empty ones by number, then those whose time
-  // has come, by time, by number.
-  TESSERA_HD int64_t NextChoice(const ZchPlace& place, int64_t probe) const {
-    if (!lru || probe < 0 || IsEmpty(place, probe)) {
-      for (int64_t p = probe + 1; p < slots.probes(); ++p)
-        if (IsEmpty(place, p) || (!lru && IsExpired(place, p))) return p;
-      if (!lru) return -1;
-      probe = -1;
+  // A place on an id's list: the lowest first. Without LRU, available slots by number; with it,
+  // empty ones by number, then those whose time has come, by time, by number.
+  static constexpr uint64_t kUnavailable = ~uint64_t{0}, kByTime = uint64_t{1} << 63;
+  static constexpr int kProbeBits = 31;
+  static TESSERA_HD int64_t ProbeOf(uint64_t choice) {
+    return static_cast<int64_t>(choice & ((uint64_t{1} << kProbeBits) - 1));
+  }
+  TESSERA_HD uint64_t ChoiceOf(const ZchPlace& place, int64_t probe) const {
+    const int64_t slot = slots.Slot(place, probe);
+    const auto number = static_cast<uint64_t>(probe);
+    const bool is_empty = identities[slot] == kEmptySlot;
+    if (times == nullptr) return is_empty ? number : kUnavailable;
+    const int32_t time = times[slot];
+    if (is_empty || (!lru && time < now)) return number;
+    if (time >= now) return kUnavailable;
+    return kByTime | uint64_t{static_cast<uint32_t>(time) ^ 0x80000000u} << kProbeBits | number;
+  }
+  // The best choice of an id that is not before `from`, or kUnavailable.
+  TESSERA_HD uint64_t NextChoice(const ZchPlace& place, uint64_t from) const {
+    uint64_t best = kUnavailable;
+    for (int64_t probe = 0; probe < slots.probes() && best >= kByTime; ++probe) {
+      const uint64_t choice = ChoiceOf(place, probe);
+      if (choice >= from && choice < best) best = choice;
     }
-    int64_t best = -1;
-    for (int64_t p = 0; p < slots.probes(); ++p)
-      if (!IsEmpty(place, p) && IsExpired(place, p) && (probe < 0 || IsSooner(place, probe, p)) &&
-          (best < 0 || IsSooner(place, p, best)))
-        best = p;
     return best;
-  }
-
- private:
-  TESSERA_HD bool IsEmpty(const ZchPlace& place, int64_t probe) const {
-    return identities[slots.Slot(place, probe)] == kEmptySlot;
-  }
-  TESSERA_HD bool IsExpired(const ZchPlace& place, int64_t probe) const {
-    return times != nullptr && times[slots.Slot(place, probe)] < now;
-  }
-  TESSERA_HD bool IsSooner(const ZchPlace& place, int64_t a, int64_t b) const {
-    const int32_t of_a = times[slots.Slot(place, a)], of_b = times[slots.Slot(place, b)];
-    return of_a < of_b || (of_a == of_b && a < b);
   }
 };
 

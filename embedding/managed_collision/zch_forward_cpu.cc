@@ -34,9 +34,9 @@ int64_t Insert(const ZchTable& table, const ZchPlace& place, int64_t id, bool op
   if (id == kEmptySlot) return -1;
   const int64_t own = table.slots.Find(place, id);
   if (own >= 0 || !opts_in) return own;
-  const int64_t probe = table.NextChoice(place, -1);
-  if (probe < 0) return -1;
-  const int64_t slot = table.slots.Slot(place, probe);
+  const uint64_t choice = table.NextChoice(place, 0);
+  if (choice == ZchTable::kUnavailable) return -1;
+  const int64_t slot = table.slots.Slot(place, ZchTable::ProbeOf(choice));
   if (table.identities[slot] != kEmptySlot) changed->push_back(slot);
   table.identities[slot] = id;
   return slot;

@@ -1,16 +1,18 @@
 // Multi-probe hashing on a GPU: a thread an id. Distinct ids that have no slot are found by a sort,
 // numbered by where they first may have one, and propose to slots by atomic minima of these
-// numbers.
+// numbers, a warp an id: its lanes look at the slots of the list.
 #include "embedding/lookup/feature_items.cuh"
 #include "embedding/lookup/index_array.h"
 #include "embedding/managed_collision/index/sorted_ids.cuh"
 #include "embedding/managed_collision/zch_forward.h"
 #include "runtime/tensor.h"
+#include "sparse/ops/warp.cuh"
 
 namespace tessera::internal {
 namespace {
 
 constexpr uint32_t kNobody = ~0u;
+constexpr int kThreads = 128;
 
 struct LookUp {
   ZchTable table;
@@ -45,50 +47,66 @@ struct Claims {
   uint32_t* claims;
 };
 
-struct Propose {
-  ZchTable table;
-  Claims distinct;
-  __device__ void operator()(int64_t u) const {
-    if (!distinct.runs.Exists(u)) return;
-    uint32_t number = distinct.runs.First(u);
-    ZchPlace place = table.slots.PlaceOf(distinct.ids[number]);
-    int64_t probe = table.NextChoice(place, -1);
-    while (probe >= 0) {
-      const int64_t slot = table.slots.Slot(place, probe);
-      const uint32_t before = atomicMin(distinct.claims + slot, number);
-      if (before == kNobody) return;
-      if (before > number) {  // who had the slot goes on
-        number = before;
-        place = table.slots.PlaceOf(distinct.ids[number]);
-        probe = table.slots.ProbeOf(place, slot);
-      }
-      probe = table.NextChoice(place, probe);
-    }
+// NextChoice of all lanes together.
+__device__ uint64_t NextChoiceOfWarp(const ZchTable& table, const ZchPlace& place, uint64_t from) {
+  uint64_t best = ZchTable::kUnavailable;
+  for (int64_t probe = Lane(); probe < table.slots.probes(); probe += kLanes) {
+    const uint64_t choice = table.ChoiceOf(place, probe);
+    if (choice >= from && choice < best) best = choice;
   }
-};
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    const uint64_t other = __shfl_xor_sync(~0u, best, half);
+    best = other < best ? other : best;
+  }
+  return best;
+}
 
-struct Settle {
+__global__ void __launch_bounds__(kThreads)
+    ProposeKernel(const __grid_constant__ ZchTable table, const __grid_constant__ Claims distinct) {
+  const int64_t u = GlobalWarp();
+  if (!distinct.runs.Exists(u)) return;
+  uint32_t number = distinct.runs.First(u);
+  ZchPlace place = table.slots.PlaceOf(distinct.ids[number]);
+  uint64_t choice = NextChoiceOfWarp(table, place, 0);
+  while (choice != ZchTable::kUnavailable) {
+    const int64_t slot = table.slots.Slot(place, ZchTable::ProbeOf(choice));
+    uint32_t before = 0;
+    if (Lane() == 0) before = atomicMin(distinct.claims + slot, number);
+    before = __shfl_sync(~0u, before, 0);
+    if (before == kNobody) return;
+    if (before > number) {  // who had the slot goes on
+      number = before;
+      place = table.slots.PlaceOf(distinct.ids[number]);
+      choice = table.ChoiceOf(place, table.slots.ProbeOf(place, slot));
+    }
+    choice = NextChoiceOfWarp(table, place, choice + 1);
+  }
+}
+
+struct SettleArgs {
   ZchTable table;
   Claims distinct;
   int64_t* chosen;   // slot of each distinct id, or −1
   int64_t* changed;  // slots that had other owners, in any order
   uint32_t* num_changed;
-  __device__ void operator()(int64_t u) const {
-    if (!distinct.runs.Exists(u)) return;
-    const uint32_t number = distinct.runs.First(u);
-    const int64_t id = distinct.ids[number];
-    const ZchPlace place = table.slots.PlaceOf(id);
-    chosen[u] = -1;
-    for (int64_t probe = 0; probe < table.slots.probes(); ++probe) {
-      const int64_t slot = table.slots.Slot(place, probe);
-      if (distinct.claims[slot] != number) continue;
-      if (table.identities[slot] != kEmptySlot) changed[atomicAdd(num_changed, 1u)] = slot;
-      table.identities[slot] = id;
-      chosen[u] = slot;
-      return;
-    }
-  }
 };
+
+__global__ void __launch_bounds__(kThreads) SettleKernel(const __grid_constant__ SettleArgs a) {
+  const int64_t u = GlobalWarp();
+  if (!a.distinct.runs.Exists(u)) return;
+  const uint32_t number = a.distinct.runs.First(u);
+  const int64_t id = a.distinct.ids[number];
+  const ZchPlace place = a.table.slots.PlaceOf(id);
+  if (Lane() == 0) a.chosen[u] = -1;
+  __syncwarp();
+  for (int64_t probe = Lane(); probe < a.table.slots.probes(); probe += kLanes) {
+    const int64_t slot = a.table.slots.Slot(place, probe);
+    if (a.distinct.claims[slot] != number) continue;
+    if (a.table.identities[slot] != kEmptySlot) a.changed[atomicAdd(a.num_changed, 1u)] = slot;
+    a.table.identities[slot] = id;
+    a.chosen[u] = slot;
+  }
+}
 
 // Reads the rows of ids that had none: a row given away now counts from the occurrence on that got
 // it.
@@ -132,10 +150,10 @@ std::vector<int64_t> GiveSlotsSync(Context& ctx, const ZchTable& table,
   ForEach(ctx, n, TakeIds{batch, places.data<int32_t>(), ids.data<int64_t>()});
   const SortedIdRuns sorted(ctx, ids);
   const Claims distinct = {ids.data<int64_t>(), sorted.runs(), claims};
-  ForEach(ctx, n, Propose{table, distinct});
-  ForEach(ctx, n,
-          Settle{table, distinct, chosen.data<int64_t>(), changed.data<int64_t>(),
-                 Numbers(num_changed)});
+  Launch(ctx, ProposeKernel, BlocksOfWarps(n, kThreads), dim3(kThreads), 0, table, distinct);
+  Launch(ctx, SettleKernel, BlocksOfWarps(n, kThreads), dim3(kThreads), 0,
+         SettleArgs{table, distinct, chosen.data<int64_t>(), changed.data<int64_t>(),
+                    Numbers(num_changed)});
   ForEachItem(OnCuda{}, ctx, features, 1, ReadNewRows{table, claims, places.data<int32_t>()});
   ForEach(ctx, n, Unclaim{sorted.runs(), chosen.data<int64_t>(), claims});
   if (table.times == nullptr) return {};

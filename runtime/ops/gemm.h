@@ -10,7 +10,8 @@
 // DenseProducts::kLibrary gives the same bits in every run on one machine, with any number of
 // threads. On a CPU it is Eigen, on blocks of C that depend on the shapes alone (64 or 128 rows;
 // for kTN, whose rows are not the batch, tiles of 128×256, and pieces of kGemmPiece rows of the
-// batch). On CUDA it is cuBLAS where the machine has one (runtime/cublas.h), else the portable one.
+// batch). On CUDA it is cuBLAS where the machine has one (runtime/cublas.h), else the portable one;
+// under DenseProducts::kTf32 and kBf16 always cuBLAS.
 #include "runtime/tensor.h"
 
 namespace tessera {

@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/cublas.h"
 #include "runtime/launch.cuh"
+#include "runtime/ops/cublas_gemm.h"
 #include "runtime/ops/gemm_impl.h"
 #include "runtime/ops/kernels/four.cuh"
 #include "runtime/tensor.h"
@@ -332,9 +332,7 @@ bool RunCublas(Context& ctx, const GemmProblem& p) {
   const Tensor product = p.add ? Tensor::Empty(ctx, {g.m, g.n}) : Tensor();
   float* const c = p.add ? product.data<float>() : g.c;
   const int64_t ldc = p.add ? g.n : g.ldc;
-  if (!CublasSgemm(ctx, {p.form == GemmForm::kTN, p.form == GemmForm::kNT, g.m, g.n, g.k, g.a,
-                         g.lda, p.step_a, g.b, g.ldb, p.step_b, c, ldc, p.step_c, p.batch}))
-    return false;
+  if (!MultiplyByCublas(ctx, p, c, ldc)) return false;
   if (p.add)
     ForEach(ctx, g.m * g.n, FoldParts{p, c, 1, true, true});
   else

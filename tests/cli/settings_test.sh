@@ -34,6 +34,8 @@ fails_saying "c.json: train.epoch: unknown key" train --config c.json --set trai
 fails_saying "--set tables[1].rows=5: tables has 1 elements" \
   train --config c.json --set "tables[1].rows=5"
 fails_saying "expected PATH=VALUE" train --config c.json --set epochs
+fails_saying "dense products tf32 on device cpu: they need a GPU" \
+  train --config c.json --set train.dense_products=tf32 --dry-run
 run 0 train --config c.json --set train.epochs=many --set train.epochs=3 --epochs 1
 run 0 plan --tables c.json --set "tables[0].rows=1000" --ranks 2
 run 0 plan --tables m.safetensors --set "tables[0].rows=1000" --ranks 2

@@ -9,6 +9,7 @@
 
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/linear.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/finite_differences.h"
 #include "tools/emulation/cublas.h"
 
@@ -19,23 +20,21 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::RandomTensor;
 
-int products = 0, math_mode = -1;
+int products = 0, compute_type = -1;
 
-int CountingSgemm(void* handle, int op_a, int op_b, int m, int n, int k, const float* alpha,
-                  const float* a, int lda, const float* b, int ldb, const float* beta, float* c,
-                  int ldc) {
+int CountingGemm(void* handle, int op_a, int op_b, int m, int n, int k, const void* alpha,
+                 const void* a, int type_a, int lda, const void* b, int type_b, int ldb,
+                 const void* beta, void* c, int type_c, int ldc, int compute, int algorithm) {
   ++products;
-  return cublasSgemm_v2(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-int KeepMathMode(void*, int mode) {
-  math_mode = mode;
-  return 0;
+  compute_type = compute;
+  return cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c,
+                      type_c, ldc, compute, algorithm);
 }
 int FailingCreate(void**) { return 3; }
 
-const internal::CublasFunctions kEmulated = {cublasCreate_v2,       cublasSetStream_v2,
-                                             cublasSetWorkspace_v2, KeepMathMode,
-                                             CountingSgemm,         cublasSgemmStridedBatched};
+const internal::CublasFunctions kEmulated = {cublasCreate_v2, cublasSetStream_v2,
+                                             cublasSetWorkspace_v2, CountingGemm,
+                                             cublasGemmStridedBatchedEx};
 
 TEST(FindCublas, DoesWhatIsWishedOrSaysWhyNot) {
   EXPECT_EQ(internal::FindCublas("off"), nullptr);
@@ -116,14 +115,49 @@ TEST_F(CublasTest, EmptyProductsNeverReachIt) {
   EXPECT_EQ(products, 0);
 }
 
-TEST_F(CublasTest, Tf32OnlyWhereAContextAsksForIt) {
-  const auto mode_of = [](MatmulPrecision precision) {
-    Context ctx({.device = Device::Cuda(), .matmul_precision = precision});
+TEST_F(CublasTest, TensorCoresOnlyWhereAContextAsksForThem) {
+  const auto type_of = [](DenseProducts products) {
+    Context ctx({.device = Device::Cuda(), .dense_products = products});
     Gemm(ctx, GemmForm::kNN, RandomTensor(ctx, {2, 2}), RandomTensor(ctx, {2, 2}));
-    return math_mode;
+    return compute_type;
   };
-  EXPECT_EQ(mode_of(MatmulPrecision::kF32), internal::kCublasDefaultMath);
-  EXPECT_EQ(mode_of(MatmulPrecision::kTf32), internal::kCublasTf32Math);
+  EXPECT_EQ(type_of(DenseProducts::kDefault), internal::kCublasCompute32F);
+  EXPECT_EQ(type_of(DenseProducts::kTf32), internal::kCublasCompute32FFastTf32);
+}
+
+// bf16 is the product of factors that were rounded before, of every form, with strides too.
+TEST_F(CublasTest, Bf16RoundsBothFactors) {
+  Context bf16({.device = Device::Cuda(), .dense_products = DenseProducts::kBf16});
+  const auto rounded = [&](const Tensor& t) {
+    return t.To(bf16, DType::kBF16).To(bf16, DType::kF32);
+  };
+  const auto expect_rounded = [&](const auto& product, const Tensor& a, const Tensor& b) {
+    const Tensor rounded_a = rounded(a), rounded_b = rounded(b);
+    bf16.Sync();
+    EXPECT_EQ(product(bf16, a, b).template ToVector<float>(),
+              product(ctx_, rounded_a, rounded_b).template ToVector<float>());
+  };
+  const auto product_of = [](GemmForm form) {
+    return [form](Context& ctx, const Tensor& a, const Tensor& b) { return Gemm(ctx, form, a, b); };
+  };
+  const Tensor a = RandomTensor(bf16, {40, 33}), b = RandomTensor(bf16, {33, 9}),
+               bt = RandomTensor(bf16, {9, 33}), at = RandomTensor(bf16, {33, 40});
+  expect_rounded(product_of(GemmForm::kNN), a, b);
+  expect_rounded(product_of(GemmForm::kNT), a, bt);
+  expect_rounded(product_of(GemmForm::kTN), at, b);
+  expect_rounded(product_of(GemmForm::kNN), RandomTensor(bf16, {40, 50}).Narrow(1, 3, 33), b);
+  const auto batch_product = [](Context& ctx, const Tensor& x, const Tensor& y) {
+    return BatchGemm(ctx, GemmForm::kNT, x, y);
+  };
+  expect_rounded(batch_product, RandomTensor(bf16, {7, 5, 6}), RandomTensor(bf16, {7, 4, 6}));
+}
+
+TEST_F(CublasTest, TensorCoresWithoutItAreAnError) {
+  internal::UseCublas(nullptr);
+  Context ctx({.device = Device::Cuda(), .dense_products = DenseProducts::kTf32});
+  const Tensor a = RandomTensor(ctx, {2, 2});
+  EXPECT_THAT(testing::ErrorOf([&] { Gemm(ctx, GemmForm::kNN, a, a); }),
+              HasSubstr("dense products tf32: cuBLAS makes them, and there is none"));
 }
 
 TEST_F(CublasTest, AFailureNamesTheCall) {

@@ -333,7 +333,9 @@ constexpr KeyMeaning kMeanings[] = {
     {"train.dense_products",
      "Who multiplies dense matrices. \"portable\": Tessera, with the same bits on every CPU and "
      "GPU; some 30 times slower than Eigen on a CPU without AVX2. \"library\": Eigen on a CPU, "
-     "cuBLAS on a GPU. \"default\": portable on a CPU, library on a GPU."},
+     "cuBLAS on a GPU. \"tf32\", \"bf16\": cuBLAS on a GPU's tensor cores, which round factors to "
+     "10 "
+     "or 7 bits of mantissa; tensors stay f32. \"default\": portable on a CPU, library on a GPU."},
     {"evaluation",
      "When the rows for evaluation are scored, and what follows. Without it: after each epoch, and "
      "nothing."},

@@ -134,9 +134,9 @@ void ReadTrain(const Json& value, const std::string& where, JsonProblems* proble
   read("epochs", SizeLimits::kSteps, config.epochs);
   internal::ReadSeed(object, config.seed);
   object.Try([&] {
-    object.OptionalWord(
-        "dense_products", config.dense_products,
-        {DenseProducts::kDefault, DenseProducts::kPortable, DenseProducts::kLibrary});
+    object.OptionalWord("dense_products", config.dense_products,
+                        {DenseProducts::kDefault, DenseProducts::kPortable, DenseProducts::kLibrary,
+                         DenseProducts::kTf32, DenseProducts::kBf16});
   });
   object.Finish();
 }

@@ -28,7 +28,6 @@ StageThreads::StageThreads(Context& ctx, std::function<StageItem()> source,
     auto own = std::make_unique<Context>(ContextOptions{.device = ctx.device(),
                                                         .threads = options_.threads,
                                                         .seed = ctx.random().seed(),
-                                                        .matmul_precision = ctx.matmul_precision(),
                                                         .dense_products = ctx.dense_products()});
     own->WaitFor(ctx);
     workers_.push_back({std::move(stage), std::move(own), {}});

@@ -11,10 +11,7 @@ namespace {
 
 // A context beside `ctx`: on its device, with its threads.
 ContextOptions Beside(Context& ctx) {
-  return {.device = ctx.device(),
-          .pool = ctx.pool(),
-          .matmul_precision = ctx.matmul_precision(),
-          .dense_products = ctx.dense_products()};
+  return {.device = ctx.device(), .pool = ctx.pool(), .dense_products = ctx.dense_products()};
 }
 
 }  // namespace

@@ -70,11 +70,17 @@ struct ZchSlots {
   }
   // Returns the slot of `id`, whose place this is, or −1. An empty slot ends a search.
   TESSERA_HD int64_t Find(const ZchPlace& place, int64_t id) const {
+    constexpr int kAtOnce = 8;  // one after the other, each would wait for memory
     if (id == kEmptySlot) return -1;
-    for (int64_t probe = 0; probe < probes(); ++probe) {
-      const int64_t slot = Slot(place, probe), owner = identities[slot];
-      if (owner == id) return slot;
-      if (owner == kEmptySlot) return -1;
+    const int64_t last = probes() - 1;
+    for (int64_t first = 0; first <= last; first += kAtOnce) {
+      int64_t at[kAtOnce], owners[kAtOnce];
+      for (int j = 0; j < kAtOnce; ++j) at[j] = Slot(place, first + j < last ? first + j : last);
+      for (int j = 0; j < kAtOnce; ++j) owners[j] = identities[at[j]];
+      for (int j = 0; j < kAtOnce; ++j) {
+        if (owners[j] == id) return at[j];
+        if (owners[j] == kEmptySlot) return -1;
+      }
     }
     return -1;
   }

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/linear.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/finite_differences.h"
 #include "tests/testing/isa_levels.h"
 
@@ -194,6 +196,17 @@ TEST(PortableGemmTest, WeightsThatArePackedGiveTheSameBits) {
         }
       }
     }
+  }
+}
+
+TEST(PortableGemmTest, ACpuRefusesProductsOfTensorCores) {
+  for (const DenseProducts products : {DenseProducts::kTf32, DenseProducts::kBf16}) {
+    const std::string error = testing::ErrorOf([&] { Context ctx({.dense_products = products}); });
+    const std::string expected = Format(
+        "dense products {} on device cpu: they need a GPU; a CPU "
+        "makes portable and library ones",
+        ToString(products));
+    EXPECT_NE(error.find(expected), std::string::npos) << error;
   }
 }
 

@@ -205,7 +205,8 @@ TEST(TrainConfig, DenseProducts) {
         With(R"("seed": 7)", R"("seed": 7, "dense_products": ")" + products + '"'), "x.json");
   };
   for (const DenseProducts products :
-       {DenseProducts::kDefault, DenseProducts::kPortable, DenseProducts::kLibrary}) {
+       {DenseProducts::kDefault, DenseProducts::kPortable, DenseProducts::kLibrary,
+        DenseProducts::kTf32, DenseProducts::kBf16}) {
     const TrainConfig config = parsed(ToString(products));
     EXPECT_EQ(config.dense_products, products);
     EXPECT_EQ(ParseTrainConfig(ToJson(config), "x.json").dense_products, products);
