@@ -3,6 +3,7 @@
 // A sequence of raw rows, and the range of a data set that one covers.
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -41,8 +42,8 @@ class ClickRowStream {
   virtual bool Next(ClickRow& row) = 0;
   // The number of the row after the one that Next gave last.
   virtual int64_t next_row() const = 0;
-  // About what share of the rows was given out, 0 to 1.
-  virtual double fraction() const = 0;
+  // About what share of the rows was given out, 0 to 1; absent where nobody knows.
+  virtual std::optional<double> fraction() const = 0;
   // Bad rows left out so far.
   virtual int64_t skipped_rows() const { return 0; }
 };

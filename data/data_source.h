@@ -31,7 +31,8 @@ struct Batch {
   int64_t first_row = 0;
   int64_t end_row = 0;      // where the next batch begins
   int64_t rows_of_all = 0;  // where this is one rank's part, maybe of no rows: those of all ranks
-  double fraction = 0;      // about what share of the data is given out with this batch
+  // About what share of the data is given out with this batch; absent where nobody knows.
+  std::optional<double> fraction = 0;
   // The items of each key, where who made the batch counted them; else empty.
   std::vector<ItemCount> items = {};
 

@@ -1,6 +1,7 @@
 #include "data/shuffled_stream.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "runtime/base/check.h"
@@ -21,7 +22,7 @@ ShuffledStream::ShuffledStream(const Open& open, RowRange range, const ShuffleOp
   const int64_t place = std::max(first_place, range.first);
   window_ = (place - range.first) / shuffle.window_rows;
   window_begin_ = WindowBegin(range, shuffle, window_);
-  stream_ = open({window_begin_, range.last});
+  stream_ = open(window_begin_);
   LoadWindow(window_);
   next_ = static_cast<size_t>(place - window_begin_);
   if (next_ > order_.size())
@@ -42,14 +43,22 @@ bool ShuffledStream::LoadWindow(int64_t window) {
       if (!more) break;
       ahead_number_ = stream_->next_row() - 1;
     }
+    if (rows_.empty()) fraction_begin_ = stream_->fraction();
     if (ahead_number_ >= end) break;
     rows_.push_back(ahead_);
     ahead_number_ = -1;
   }
+  fraction_end_ = stream_->fraction();
   order_.resize(rows_.size());
   std::iota(order_.begin(), order_.end(), 0);
   Shuffle(shuffle_.seed, WindowSequence(epoch_, window), order_);
   return more || !rows_.empty();
+}
+
+std::optional<double> ShuffledStream::fraction() const {
+  if (!fraction_begin_ || !fraction_end_ || order_.empty()) return fraction_end_;
+  const double part = static_cast<double>(next_) / static_cast<double>(order_.size());
+  return std::lerp(*fraction_begin_, *fraction_end_, part);
 }
 
 bool ShuffledStream::Next(ClickRow& row) {

@@ -7,6 +7,7 @@
 // rows lay in this order.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "data/click_row_stream.h"
@@ -16,7 +17,8 @@ namespace tessera {
 
 class ShuffledStream final : public ClickRowStream {
  public:
-  using Open = std::function<std::unique_ptr<ClickRowStream>(RowRange)>;
+  // Opens the range's rows from one on.
+  using Open = std::function<std::unique_ptr<ClickRowStream>(int64_t from)>;
   // Streams from place `first_place` of the epoch on; `open` is called once, for the rows from a
   // window's first on.
   ShuffledStream(const Open& open, RowRange range, const ShuffleOptions& shuffle, int64_t epoch,
@@ -24,8 +26,8 @@ class ShuffledStream final : public ClickRowStream {
 
   bool Next(ClickRow& row) override;
   int64_t next_row() const override { return window_begin_ + static_cast<int64_t>(next_); }
-  // Up to a window ahead of what was given out.
-  double fraction() const override { return stream_->fraction(); }
+  // Takes each row of a window to have as many bytes.
+  std::optional<double> fraction() const override;
   int64_t skipped_rows() const override { return stream_->skipped_rows(); }
 
  private:
@@ -37,11 +39,12 @@ class ShuffledStream final : public ClickRowStream {
   const int64_t epoch_;
   std::unique_ptr<ClickRowStream> stream_;
   int64_t window_ = 0, window_begin_ = 0;
-  std::vector<ClickRow> rows_;  // of the window
-  std::vector<int64_t> order_;  // in which they are given out
-  size_t next_ = 0;             // in order_
-  ClickRow ahead_;              // read, but of a later window
-  int64_t ahead_number_ = -1;   // its row; -1: none
+  std::vector<ClickRow> rows_;                           // of the window
+  std::vector<int64_t> order_;                           // in which they are given out
+  size_t next_ = 0;                                      // in order_
+  std::optional<double> fraction_begin_, fraction_end_;  // of the stream, at the window's ends
+  ClickRow ahead_;                                       // read, but of a later window
+  int64_t ahead_number_ = -1;                            // its row; -1: none
 };
 
 }  // namespace tessera

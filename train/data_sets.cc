@@ -289,9 +289,10 @@ RowRange DataSets::PlacesOf(const Rows& rows, const RowRange& range) {
   return rows.is_subset ? RowRange{} : range;
 }
 
-std::unique_ptr<ClickRowStream> DataSets::OpenClicks(const Rows& rows, RowRange range) const {
-  auto stream =
-      std::make_unique<CriteoStream>(CriteoFiles{rows.files, selection_.skip_bad_lines}, range);
+std::unique_ptr<ClickRowStream> DataSets::OpenClicks(const Rows& rows, RowRange range,
+                                                     int64_t from) const {
+  auto stream = std::make_unique<CriteoStream>(CriteoFiles{rows.files, selection_.skip_bad_lines},
+                                               range, from);
   if (rows.filter == nullptr) return stream;
   return std::make_unique<SplitStream>(std::move(stream), *rows.filter, features_, data_.missing);
 }
@@ -310,12 +311,12 @@ std::unique_ptr<DataSource> DataSets::OpenText(const Rows& rows, RowRange range,
                                          .shuffle = shuffled ? data_.shuffle : std::nullopt,
                                          .epoch = epoch,
                                          .first_place = first_row})));
-  const auto open = [&](RowRange of) { return OpenClicks(rows, of); };
+  const auto open = [&](int64_t from) { return OpenClicks(rows, range, from); };
   std::unique_ptr<ClickRowStream> stream;
   if (shuffled && data_.shuffle)
     stream = std::make_unique<ShuffledStream>(open, range, *data_.shuffle, epoch, first_row);
   else
-    stream = open({std::max(range.first, first_row), range.last});
+    stream = open(first_row);
   return Ahead(Counted(rows, whole,
                        std::make_unique<BatchSource>(
                            std::move(stream), BatchBuilder(features_, data_.missing), batch_size)));

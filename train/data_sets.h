@@ -139,7 +139,9 @@ class DataSets {
                                        int64_t first_row, int64_t epoch, bool shuffled) const;
   std::unique_ptr<DataSource> OpenTable(const Rows& rows,
                                         const RowTableSourceOptions& options) const;
-  std::unique_ptr<ClickRowStream> OpenClicks(const Rows& rows, RowRange range) const;
+  // The rows of the range from row `from` on.
+  std::unique_ptr<ClickRowStream> OpenClicks(const Rows& rows, RowRange range,
+                                             int64_t from = 0) const;
 
   // ---- data_sets_split.cc
   void CheckSplitOnce(const std::string& path) const;

@@ -19,11 +19,12 @@ using Points = std::vector<std::pair<double, double>>;  // epochs, value
 
 constexpr double kHeight = 320, kLeft = 70;
 
+// Points whose place in their epoch nobody knows are left out.
 Points PointsOf(const RunComparison& comparison, const ComparedRun& compared) {
   Points points;
   for (const CurvePoint& point : compared.run.curve)
     if (const double value = point.Value(comparison.metric); std::isfinite(value))
-      points.emplace_back(static_cast<double>(point.epoch - 1) + point.fraction, value);
+      if (point.fraction) points.emplace_back(point.epochs(), value);
   return points;
 }
 

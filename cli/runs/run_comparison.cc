@@ -41,7 +41,7 @@ ComparedRun Measured(KeptRun run, const std::string& metric, bool higher) {
   for (const CurvePoint& point : compared.run.curve) {
     compared.last = point.Value(metric);
     if (IsBetter(compared.last, compared.best, higher)) compared.best = compared.last;
-    compared.epochs = static_cast<double>(point.epoch - 1) + point.fraction;
+    compared.epochs = point.epochs();
   }
   return compared;
 }

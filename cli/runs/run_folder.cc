@@ -49,8 +49,11 @@ std::optional<CurvePoint> PointOf(const std::string& line) {
   const auto epoch = IntegerIn(json, "epoch"), step = IntegerIn(json, "step");
   const double fraction = NumberIn(json, "epoch_fraction");
   std::string metric = WordIn(json, "metric");
-  if (!epoch || !step || std::isnan(fraction) || metric.empty()) return {};
-  return CurvePoint{*epoch, *step, fraction, std::move(metric), std::move(json)};
+  if (!epoch || !step || metric.empty()) return {};
+  CurvePoint point{.epoch = *epoch, .step = *step, .metric = std::move(metric)};
+  if (!std::isnan(fraction)) point.fraction = fraction;
+  point.values = std::move(json);
+  return point;
 }
 
 // A side of a start's data.

@@ -53,9 +53,11 @@ bool HasSaved(const internal::Json& document);
 // A line of curve.jsonl.
 struct CurvePoint {
   int64_t epoch = 0, step = 0;
-  double fraction = 0;    // how much of the epoch is trained
+  std::optional<double> fraction = {};  // how much of the epoch is trained, where it is known
   std::string metric;     // by which evaluations are compared; kTrainLoss without rows for them
   internal::Json values;  // the line
+  // The epochs that are trained, with the fraction of one under way.
+  double epochs() const { return static_cast<double>(epoch - 1) + fraction.value_or(0); }
   // The value of a metric under its name in --eval-metric, or of kTrainLoss; NaN where there is
   // none.
   double Value(const std::string& metric) const;

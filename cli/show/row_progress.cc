@@ -7,7 +7,8 @@
 
 namespace tessera::cli {
 
-WorkState RowsState(const std::string& step, double fraction, int64_t rows, double seconds) {
+WorkState RowsState(const std::string& step, std::optional<double> fraction, int64_t rows,
+                    double seconds) {
   WorkState state = {.step = step, .fraction = fraction, .facts = {}, .fields = {{"stage", step}}};
   if (seconds > 0) {
     const double rate = static_cast<double>(rows) / seconds;
@@ -18,7 +19,7 @@ WorkState RowsState(const std::string& step, double fraction, int64_t rows, doub
   return state;
 }
 
-void RowProgress::Show(const std::string& step, double fraction, int64_t rows) {
+void RowProgress::Show(const std::string& step, std::optional<double> fraction, int64_t rows) {
   const auto now = Clock::now();
   if (step != step_) {
     step_ = step;

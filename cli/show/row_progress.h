@@ -4,18 +4,20 @@
 //
 //   reading  [############------------]  50 %  1,234,567 rows/s  0:12 left
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/show/work_progress.h"
 
 namespace tessera::cli {
 
-// `seconds` since the step began.
-WorkState RowsState(const std::string& step, double fraction, int64_t rows, double seconds);
+// `seconds` since the step began; without a fraction, nobody knows how much is left.
+WorkState RowsState(const std::string& step, std::optional<double> fraction, int64_t rows,
+                    double seconds);
 
 class RowProgress {
  public:
-  void Show(const std::string& step, double fraction, int64_t rows);
+  void Show(const std::string& step, std::optional<double> fraction, int64_t rows);
 
  private:
   using Clock = WorkProgress::Clock;

@@ -31,17 +31,18 @@ void AddTimeLeft(std::optional<double> seconds, WorkState& state) {
   state.fields.emplace_back("seconds_left", *seconds);
 }
 
-std::optional<double> SecondsLeft(double fraction, double seconds) {
-  if (fraction <= 0 || fraction >= 1) return {};
-  return seconds * (1 - fraction) / fraction;
+std::optional<double> SecondsLeft(std::optional<double> fraction, double seconds) {
+  if (!fraction || *fraction <= 0 || *fraction >= 1) return {};
+  return seconds * (1 - *fraction) / *fraction;
 }
 
 std::string BarLine(const WorkState& state) {
-  return Line(state, Format("{} {:3.0f} %", Bar(state.fraction), 100 * state.fraction), "  ");
+  const auto& done = state.fraction;
+  return Line(state, done ? Format("{} {:3.0f} %", Bar(*done), 100 * *done) : "", "  ");
 }
 
 std::string LogMessage(const WorkState& state) {
-  return Line(state, Format("{:.0f} %", 100 * state.fraction), " ");
+  return Line(state, state.fraction ? Format("{:.0f} %", 100 * *state.fraction) : "", " ");
 }
 
 std::chrono::duration<double> PauseOfLines(std::chrono::duration<double> taken) {
@@ -68,7 +69,8 @@ void WorkProgress::Show(const WorkState& state, Clock::time_point now) {
   if (is_bar_) {
     DrawBar(BarLine(state));
   } else {
-    LogFields fields = {{"fraction", state.fraction}};
+    LogFields fields;
+    if (state.fraction) fields.emplace_back("fraction", *state.fraction);
     fields.insert(fields.end(), state.fields.begin(), state.fields.end());
     NoteProgress(LogMessage(state), fields);
   }

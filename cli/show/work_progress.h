@@ -16,16 +16,17 @@
 namespace tessera::cli {
 
 struct WorkState {
-  std::string step;  // of the work; "": it has none
-  double fraction = 0;
-  std::vector<std::string> facts;  // "43,210 samples/s"
-  LogFields fields;                // beside the fraction
+  std::string step;                    // of the work; "": it has none
+  std::optional<double> fraction = 0;  // that is done; absent where nobody knows
+  std::vector<std::string> facts;      // "43,210 samples/s"
+  LogFields fields;                    // beside the fraction
 };
 
 // Adds the time that is left to the facts and the fields, where there is some.
 void AddTimeLeft(std::optional<double> seconds, WorkState& state);
-// The time that is left if the rest goes as `fraction` did in `seconds`; absent at both ends.
-std::optional<double> SecondsLeft(double fraction, double seconds);
+// The time that is left if the rest goes as `fraction` did in `seconds`; absent at both ends, and
+// without one.
+std::optional<double> SecondsLeft(std::optional<double> fraction, double seconds);
 
 std::string BarLine(const WorkState& state);
 std::string LogMessage(const WorkState& state);

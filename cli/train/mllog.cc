@@ -30,7 +30,7 @@ std::string EpochNum(double epochs) { return "\"epoch_num\": " + ToJsonText(epoc
 std::string EpochNum(int64_t epochs) { return "\"epoch_num\": " + ToJsonText(epochs); }
 
 double EpochsAt(const EvaluationPoint& at) {
-  return static_cast<double>(at.epoch - 1) + at.fraction;
+  return static_cast<double>(at.epoch - 1) + at.fraction.value_or(0);
 }
 
 // Whether tables are trained as the dense parameters are.

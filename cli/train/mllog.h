@@ -8,7 +8,8 @@
 //             "metadata": {"file": "…", "lineno": 1, "epoch_num": 0.75}}
 //
 // An event says what the run has; keys that do not apply to it are left out. Epochs are numbered
-// from 0, and epoch_num of an evaluation counts the fraction of its epoch. The organization is a
+// from 0, and epoch_num of an evaluation counts the fraction of its epoch, if that is known. The
+// organization is a
 // placeholder that a submitter replaces. Without a target, a run that ends is a success.
 #include <cstdint>
 #include <cstdio>

@@ -26,7 +26,7 @@ WorkState TrainingState(const StepReport& step, const TrainingSpeed& speed) {
 void Progress::BeginEpoch(const StepReport& step) {
   epoch_ = step.epoch;
   examples_ = 0;
-  first_fraction_ = step.fraction;
+  first_fraction_ = step.fraction.value_or(0);
   begin_ = Clock::now();
 }
 
@@ -40,10 +40,10 @@ void Progress::OnStep(const StepReport& step) {
 
 TrainingSpeed Progress::SpeedAt(const StepReport& step, Clock::time_point now) const {
   const double seconds = std::chrono::duration<double>(now - begin_).count(),
-               done = step.fraction - first_fraction_;
+               done = step.fraction.value_or(0) - first_fraction_;
   TrainingSpeed speed = {.samples_per_second = static_cast<double>(examples_) / seconds,
                          .loss = loss_};
-  if (done > 0) speed.seconds_left = seconds * (1 - step.fraction) / done;
+  if (done > 0) speed.seconds_left = seconds * (1 - *step.fraction) / done;
   return speed;
 }
 

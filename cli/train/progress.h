@@ -33,10 +33,10 @@ class Progress {
 
   WorkProgress progress_;
   int64_t epoch_ = 0;
-  double loss_ = 0;       // a running mean
-  int64_t examples_ = 0;  // of this epoch, after the first step
-  double first_fraction_ = 0;
-  Clock::time_point begin_;  // of the epoch
+  double loss_ = 0;            // a running mean
+  int64_t examples_ = 0;       // of this epoch, after the first step
+  double first_fraction_ = 0;  // 0 where it is not known
+  Clock::time_point begin_;    // of the epoch
 };
 
 }  // namespace tessera::cli

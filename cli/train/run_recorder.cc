@@ -285,11 +285,10 @@ double RunRecorder::TakeTrainLoss() {
 
 void RunRecorder::AddLine(const EvaluationPoint& at, const std::string& metric, double value,
                           Json line) {
-  Json json = {{"epoch", at.epoch},
-               {"step", at.step},
-               {"epoch_fraction", at.fraction},
-               {"metric", metric},
-               {"value", value}};
+  Json json = {{"epoch", at.epoch}, {"step", at.step}};
+  if (at.fraction) json["epoch_fraction"] = *at.fraction;
+  json["metric"] = metric;
+  json["value"] = value;
   json.update(line);
   const std::string path = PathIn(folder_, kRunCurve);
   std::ofstream file(path, std::ios::app);

@@ -73,8 +73,12 @@ void SayEvaluations(const TrainFlags& flags, const TrainConfig& config,
 }
 
 LogFields FieldsOf(const EvaluationReport& report) {
-  return {{"epoch", report.at.epoch}, {"step", report.at.step}, {"fraction", report.at.fraction},
-          {"metric", report.metric},  {"value", report.value},  {"seconds", report.seconds}};
+  LogFields fields = {{"epoch", report.at.epoch}, {"step", report.at.step}};
+  if (report.at.fraction) fields.emplace_back("fraction", *report.at.fraction);
+  fields.emplace_back("metric", report.metric);
+  fields.emplace_back("value", report.value);
+  fields.emplace_back("seconds", report.seconds);
+  return fields;
 }
 
 LogFields FieldsOf(const EpochReport& epoch) {

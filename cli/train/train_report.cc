@@ -81,7 +81,7 @@ void AddDisk(Json& json, const DiskReport& d) {
 void AddPoint(Json& json, const EvaluationPoint& at) {
   json["epoch"] = at.epoch;
   json["step"] = at.step;
-  json["epoch_fraction"] = at.fraction;
+  if (at.fraction) json["epoch_fraction"] = *at.fraction;
 }
 
 Json StopToJson(EarlyStop stop) {
@@ -113,11 +113,17 @@ void AddVerify(Json& json, const VerifyReport& v) {
                     {"difference", v.difference.empty() ? Json(nullptr) : Json(v.difference)}};
 }
 
+// "epoch 1, 0.25 of it", or "epoch 1" where nobody knows how much.
+std::string EpochText(const EvaluationPoint& at) {
+  return Format("epoch {}{}", at.epoch,
+                at.fraction ? Format(", {} of it", Fixed(*at.fraction, 2)) : "");
+}
+
 // "best auc 0.7672, of step 79 (epoch 1, 1.00 of it)".
 std::string BestLine(const EvaluationsReport& evaluations) {
   const auto& [at, value] = *evaluations.best;
-  return Format("best {} {}, of step {} (epoch {}, {} of it)\n", evaluations.metric,
-                Fixed(value, 4), at.step, at.epoch, Fixed(at.fraction, 2));
+  return Format("best {} {}, of step {} ({})\n", evaluations.metric, Fixed(value, 4), at.step,
+                EpochText(at));
 }
 
 std::string TasksText(const EvaluationValues& values) {
@@ -144,9 +150,8 @@ std::string EpochLine(const EpochReport& epoch) {
 }
 
 std::string EvaluationLine(const EvaluationReport& report) {
-  return Format("epoch {}, {} of it, step {}:{}  ({:.2f} s){}", report.at.epoch,
-                Fixed(report.at.fraction, 2), report.at.step, TasksText(report.values),
-                report.seconds, report.best ? "  best so far" : "");
+  return Format("{}, step {}:{}  ({:.2f} s){}", EpochText(report.at), report.at.step,
+                TasksText(report.values), report.seconds, report.best ? "  best so far" : "");
 }
 
 std::string EarlyStopLine(const EvaluationsReport& evaluations, const EvaluationConfig& config) {

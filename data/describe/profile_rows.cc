@@ -31,7 +31,7 @@ class RowWalk {
   void Run(Fn&& row) {
     TextPieces pieces(options_.paths, 1 << 19, JsonCells::kPadding);
     for (TextPiece piece; pieces.Next(piece);) {
-      fraction = piece.fraction;
+      fraction = piece.fraction.value_or(0);
       BeginPiece(piece);
       for (std::string_view text = piece.text; lines_ < piece.lines; ++lines_)
         if (Read(TakeLine(text), piece) && !row(cells_)) return;

@@ -1,6 +1,7 @@
 #ifndef TESSERA_DATA_FILES_CRITEO_STREAM_H_
 #define TESSERA_DATA_FILES_CRITEO_STREAM_H_
 // The rows of Criteo files, in file order: several files are one data set.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,15 +17,16 @@ struct CriteoFiles {
 
 class CriteoStream final : public ClickRowStream {
  public:
-  // Throws Error for a file that cannot be opened, or for no file.
-  explicit CriteoStream(const CriteoFiles& files, RowRange range = {});
+  // Reads the rows of the range, those before row `from` left out. Throws Error for a file that
+  // cannot be opened, or for no file.
+  explicit CriteoStream(const CriteoFiles& files, RowRange range = {}, int64_t from = 0);
 
   // Throws Error "FILE:LINE: what was expected, what came" for a bad line, and for a range that the
   // files do not fill.
   bool Next(ClickRow& row) override;
   int64_t next_row() const override { return next_row_; }
-  // Fraction of the bytes read, where the range has no end.
-  double fraction() const override;
+  // Where the range has no end, by the bytes that were read from its first row on.
+  std::optional<double> fraction() const override;
   int64_t skipped_rows() const override { return skipped_; }
   // "FILE:LINE" of the row that Next gave last.
   std::string where() const { return lines_.where(); }
@@ -34,7 +36,9 @@ class CriteoStream final : public ClickRowStream {
 
   LineReader lines_;
   const bool skip_bad_lines_;
-  const RowRange range_;
+  const int64_t first_row_;     // of the range
+  const RowRange range_;        // that is read of it
+  double fraction_before_ = 0;  // the share of the data before the range, once it is known
   int64_t next_row_ = 0;
   int64_t skipped_ = 0;
 };

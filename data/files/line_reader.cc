@@ -1,5 +1,6 @@
 #include "data/files/line_reader.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "runtime/base/check.h"
@@ -9,14 +10,21 @@ namespace tessera {
 LineReader::LineReader(std::vector<std::string> paths, int64_t block_bytes)
     : paths_(std::move(paths)), block_(static_cast<size_t>(block_bytes)) {
   TESSERA_CHECK_GE(block_bytes, 2, "block_bytes");
-  for (const std::string& path : paths_) total_bytes_ += TextFile(path).bytes();
+  total_bytes_ = BytesOnDisk(paths_);
 }
 
 LineReader::~LineReader() = default;
 
-double LineReader::fraction() const {
-  return total_bytes_ == 0 ? 1
-                           : static_cast<double>(bytes_read_) / static_cast<double>(total_bytes_);
+// Bytes of files, of which those of the block go out as its text does.
+double LineReader::BytesGiven() const {
+  const auto read = static_cast<double>(bytes_read_);
+  if (filled_ == 0) return read;
+  return std::lerp(given_then_, read, static_cast<double>(begin_) / static_cast<double>(filled_));
+}
+
+std::optional<double> LineReader::fraction() const {
+  if (!total_bytes_) return {};
+  return *total_bytes_ == 0 ? 1 : BytesGiven() / static_cast<double>(*total_bytes_);
 }
 
 std::string LineReader::where() const {
@@ -27,12 +35,13 @@ std::string LineReader::where() const {
 void LineReader::OpenNextFile() {
   file_ = std::make_unique<TextFile>(paths_[next_path_++]);
   bytes_before_ = bytes_read_;
-  begin_ = end_ = 0;
+  begin_ = end_ = filled_ = 0;
   line_number_ = 0;
 }
 
 // Moves what is left to the front and reads more behind it; false at the end of the file.
 bool LineReader::FillBlock() {
+  given_then_ = BytesGiven();
   if (end_ > begin_) std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
@@ -41,6 +50,7 @@ bool LineReader::FillBlock() {
                        line_number_ + 1, end_));
   const size_t bytes = file_->Read(block_.data() + end_, block_.size() - end_);
   end_ += bytes;
+  filled_ = end_;
   bytes_read_ = bytes_before_ + file_->offset();
   return bytes > 0;
 }

@@ -3,6 +3,7 @@
 // The lines of several files, plain or gzip, read in order as one stream in big blocks.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,13 +29,15 @@ class LineReader {
   int64_t Skip(int64_t count);
 
   const std::vector<std::string>& paths() const { return paths_; }
-  // About what share of the (compressed) bytes of all files was given out, 0 to 1.
-  double fraction() const;
+  // About what share of the (compressed) bytes of all files was given out, 0 to 1; absent where one
+  // of them is a pipe.
+  std::optional<double> fraction() const;
   // "FILE:LINE" of the line that Next returned last, counted from 1.
   std::string where() const;
 
  private:
   bool FillBlock();
+  double BytesGiven() const;
   void OpenNextFile();
   std::string_view TakeLine(size_t length);
 
@@ -42,10 +45,13 @@ class LineReader {
   size_t next_path_ = 0;
   std::unique_ptr<TextFile> file_;  // null before the first file and after the last
   std::vector<char> block_;
-  size_t begin_ = 0, end_ = 0;  // bytes of block_ not yet given out
-  int64_t line_number_ = 0;     // of the last line given out, in its file
-  int64_t total_bytes_ = 0, bytes_before_ = 0,
-          bytes_read_ = 0;  // of all files; of the files before this one; so far
+  size_t begin_ = 0, end_ = 0;                 // bytes of block_ not yet given out
+  int64_t line_number_ = 0;                    // of the last line given out, in its file
+  std::optional<int64_t> total_bytes_;         // of all files
+  int64_t bytes_before_ = 0, bytes_read_ = 0;  // of the files before this one; so far
+  // When the block was filled last: bytes of files that were given out, and text in the block.
+  double given_then_ = 0;
+  size_t filled_ = 0;
 };
 
 }  // namespace tessera

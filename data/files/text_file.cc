@@ -45,6 +45,7 @@ TextFile::TextFile(const std::string& path)
     throw Error(Format("{}: cannot be read: {}", path_, std::strerror(errno)));
   if (S_ISDIR(info.st_mode)) throw Error(Format("{}: cannot be read: it is a directory", path_));
   bytes_ = static_cast<int64_t>(info.st_size);
+  is_regular_ = S_ISREG(info.st_mode);
 }
 
 TextFile::~TextFile() = default;
@@ -152,6 +153,17 @@ size_t TextFile::Read(char* out, size_t bytes) {
   if (read_ == 0 && Fill()) Detect();
   if (unzstd_ != nullptr) return Decompress(out, bytes);
   return inflater_ == nullptr ? Copy(out, bytes) : Inflate(out, bytes);
+}
+
+std::optional<int64_t> BytesOnDisk(const std::vector<std::string>& paths) {
+  int64_t bytes = 0;
+  bool is_known = true;
+  for (const std::string& path : paths) {
+    const TextFile file(path);
+    bytes += file.bytes();
+    is_known = is_known && file.is_regular();
+  }
+  return is_known ? std::optional(bytes) : std::nullopt;
 }
 
 }  // namespace tessera

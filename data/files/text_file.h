@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ class TextFile {
 
   // Whether text is given as it lies. Reads the first bytes.
   bool IsPlain();
-  int64_t bytes() const { return bytes_; }  // of the file as it lies on disk
+  int64_t bytes() const { return bytes_; }         // of the file as it lies on disk
+  bool is_regular() const { return is_regular_; }  // else, as of a pipe, nobody knows its bytes
   // How many of these have been read and used.
   int64_t offset() const { return read_ - static_cast<int64_t>(end_ - begin_); }
 
@@ -51,11 +53,16 @@ class TextFile {
   std::vector<unsigned char> input_;
   size_t begin_ = 0, end_ = 0;  // bytes of input_ not yet used
   int64_t bytes_ = 0, read_ = 0;
+  bool is_regular_ = true;
   std::unique_ptr<Inflater> inflater_;  // of gzip
   std::unique_ptr<Unzstd> unzstd_;      // of zstd
   int64_t members_ = 0;
   bool in_member_ = false;
 };
+
+// The bytes of all files as they lie on disk; absent where one of them is a pipe. Throws Error as
+// TextFile.
+std::optional<int64_t> BytesOnDisk(const std::vector<std::string>& paths);
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_FILES_TEXT_FILE_H_

@@ -65,8 +65,7 @@ class RowsParser {
       input.rows += block->rows();
       report_.rows.rows += block->rows();
       on_progress_({.step = "parsing",
-                    .fraction = (static_cast<double>(which) + reader.fraction()) /
-                                static_cast<double>(inputs_.size()),
+                    .fraction = ShareOfInputs(which, inputs_.size(), reader.fraction()),
                     .rows = report_.rows.rows});
     }
     report_.rows.skipped_rows += reader.skipped_rows();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "data/files/npy_rows.h"
@@ -134,7 +135,7 @@ class Preprocessor {
       LookAtNumbers(row, *input);
       spool_->Append(row);
       if (spool_->rows() % kReportRows == 0)
-        Report("reading", static_cast<double>(which) + input->fraction(), options_.inputs.size(),
+        Report("reading", ShareOfInputs(which, options_.inputs.size(), input->fraction()),
                spool_->rows());
     }
     report_.inputs.back().rows = spool_->rows() - report_.inputs.back().first_row;
@@ -166,7 +167,8 @@ class Preprocessor {
       spool_->UseNewIds(column);
       report_.features.back().distinct = numbered.distinct;
       report_.features.back().kept = numbered.kept;
-      Report("numbering ids", static_cast<double>(f + 1), columns_.size(), spool_->rows());
+      Report("numbering ids", static_cast<double>(f + 1) / static_cast<double>(columns_.size()),
+             spool_->rows());
     }
   }
 
@@ -218,7 +220,8 @@ class Preprocessor {
     writer_->Append(row);
     ++written_in_input_;
     if (++written_ % kReportRows == 0)
-      Report("writing", static_cast<double>(written_), static_cast<size_t>(report_.rows), written_);
+      Report("writing", static_cast<double>(written_) / static_cast<double>(report_.rows),
+             written_);
   }
 
   void NextWriter() {
@@ -268,8 +271,8 @@ class Preprocessor {
     for (const auto& writer : writers_) writer->Finish();
   }
 
-  void Report(const char* step, double done, size_t of, int64_t rows) const {
-    on_progress_({.step = step, .fraction = done / static_cast<double>(of), .rows = rows});
+  void Report(const char* step, std::optional<double> fraction, int64_t rows) const {
+    on_progress_({.step = step, .fraction = fraction, .rows = rows});
   }
 
   const PreprocessOptions& options_;
@@ -288,6 +291,11 @@ class Preprocessor {
 };
 
 }  // namespace
+
+std::optional<double> ShareOfInputs(size_t which, size_t inputs, std::optional<double> share) {
+  if (!share) return {};
+  return (static_cast<double>(which) + *share) / static_cast<double>(inputs);
+}
 
 void CheckShuffle(bool shuffle, bool keep_last, size_t inputs) {
   if (keep_last && (!shuffle || inputs < 2))

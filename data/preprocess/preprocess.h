@@ -11,6 +11,7 @@
 // goes in the end, take up to twice what text takes. Equal options and inputs give equal bytes.
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,10 +60,13 @@ struct PreprocessReport {
 };
 
 struct PreprocessProgress {
-  const char* step = "";  // "reading", "numbering ids", "writing"
-  double fraction = 0;    // of the step
-  int64_t rows = 0;       // done in the step
+  const char* step = "";               // "reading", "numbering ids", "writing"
+  std::optional<double> fraction = 0;  // of the step; absent where it reads a pipe
+  int64_t rows = 0;                    // done in the step
 };
+
+// The share of all inputs that is read with a share of one of them, those before it included.
+std::optional<double> ShareOfInputs(size_t which, size_t inputs, std::optional<double> share);
 
 // Throws Error for a last input that is to stay as it is where no others are shuffled.
 void CheckShuffle(bool shuffle, bool keep_last, size_t inputs);

@@ -25,7 +25,7 @@ class TextInput final : public RawInput {
     for (int i = 0; i < ClickRow::kCategories; ++i) row.ids.push_back(Id(i));
     return true;
   }
-  double fraction() const override { return stream_.fraction(); }
+  std::optional<double> fraction() const override { return stream_.fraction(); }
   std::string where() const override { return stream_.where(); }
   int64_t skipped_rows() const override { return stream_.skipped_rows(); }
   bool is_text() const override { return true; }
@@ -68,7 +68,7 @@ class StoredInput final : public RawInput {
       row.ids.push_back(StoredParts::Id(*part, ids, static_cast<int64_t>(f)));
     return true;
   }
-  double fraction() const override {
+  std::optional<double> fraction() const override {
     return static_cast<double>(next_) / static_cast<double>(parts_.rows());
   }
   std::string where() const override { return Format("{}: row {}", path_, next_ - 1); }

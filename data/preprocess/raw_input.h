@@ -6,6 +6,7 @@
 // then v + 1, so that training takes the ids that it makes of text itself ((1 + v) mod rows); with
 // kZero the value v is v, and a missing one can't be told from the value 0, as in TorchRec.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ class RawInput {
   virtual ~RawInput() = default;
   // Fills a row; false after the last one. Throws Error, with file and line or row, for bad data.
   virtual bool Next(RawRow& row) = 0;
-  // About what share was given out, 0 to 1.
-  virtual double fraction() const = 0;
+  // About what share was given out, 0 to 1; absent where nobody knows.
+  virtual std::optional<double> fraction() const = 0;
   // Place of the last row, for errors.
   virtual std::string where() const = 0;
   virtual int64_t skipped_rows() const { return 0; }

@@ -1,6 +1,7 @@
 #include "data/rows/row_block.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "runtime/tensor.h"
@@ -116,6 +117,13 @@ KeyedJaggedTensor FeaturesOf(Context& ctx, const RowColumns& layout, std::span<c
 }
 
 }  // namespace
+
+std::optional<double> RowShare::Before(int64_t row) const {
+  if (!before || !end) return {};
+  if (rows == 0) return end;
+  const double part = static_cast<double>(row - first_row) / static_cast<double>(rows);
+  return std::lerp(*before, *end, std::min(part, 1.0));
+}
 
 void RowBlock::Truncate(const RowColumns& layout) {
   const auto count = static_cast<size_t>(rows());

@@ -2,6 +2,7 @@
 #define TESSERA_DATA_ROWS_ROW_BLOCK_H_
 // Rows that were read from text, a column at a time, before they are cut into batches.
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,16 @@ struct FeatureColumn {
   int64_t begin(int64_t row) const { return row == 0 ? 0 : ends[static_cast<size_t>(row - 1)]; }
 };
 
+// The share of the data that some rows are, by the bytes of their text, each of which is taken to
+// have as many.
+struct RowShare {
+  int64_t first_row = 0, rows = 0;
+  std::optional<double> before = {}, end = {};  // of the data, before the first row and with all
+
+  // The share of the data before a row of them, or after the last.
+  std::optional<double> Before(int64_t row) const;
+};
+
 struct RowBlock {
   std::vector<FeatureColumn> features;
   std::vector<float> dense, labels;  // row-major
@@ -37,8 +48,8 @@ struct RowBlock {
   std::vector<int64_t> numbers;  // of each row, among all rows of the data
   std::vector<ItemCount> items;  // of each feature, in these rows
   BadLineCounts skipped;
-  double fraction = 0;  // of the data, up to the end of this block
-  std::string error;    // of the line after the last row; "": none
+  RowShare share;     // of the lines that became this block
+  std::string error;  // of the line after the last row; "": none
 
   int64_t rows() const { return static_cast<int64_t>(numbers.size()); }
   // Takes back what was added of a row that is not whole.

@@ -26,7 +26,7 @@ TextPieces::TextPieces(std::vector<std::string> paths, int64_t piece_bytes, int6
       padding_(static_cast<size_t>(padding)) {
   TESSERA_CHECK(!paths_.empty(), "no data file was given");
   TESSERA_CHECK_GE(piece_bytes, 1, "bytes of a piece");
-  for (const std::string& path : paths_) total_bytes_ += TextFile(path).bytes();
+  total_bytes_ = BytesOnDisk(paths_);
 }
 
 TextPieces::~TextPieces() = default;
@@ -50,6 +50,11 @@ void TextPieces::Fill(std::vector<char>& bytes, size_t& size, size_t want) {
   }
 }
 
+std::optional<double> TextPieces::ShareOf(int64_t bytes) const {
+  if (!total_bytes_) return {};
+  return *total_bytes_ == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(*total_bytes_);
+}
+
 void TextPieces::SetText(TextPiece& piece, size_t size, bool ended) {
   const size_t whole = ended ? size : WholeLines(piece.bytes, size);
   rest_.assign(piece.bytes.begin() + static_cast<int64_t>(whole),
@@ -62,9 +67,8 @@ void TextPieces::SetText(TextPiece& piece, size_t size, bool ended) {
   piece.lines = internal::CountByte(piece.text, '\n');
   if (!piece.text.empty() && piece.text.back() != '\n') ++piece.lines;
   line_ += piece.lines;
-  const int64_t done = bytes_before_ + file_->offset();
-  piece.fraction =
-      total_bytes_ == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total_bytes_);
+  piece.fraction_before = fraction_;
+  piece.fraction = fraction_ = ShareOf(bytes_before_ + (ended ? file_->bytes() : file_->offset()));
 }
 
 bool TextPieces::Next(TextPiece& piece) {

@@ -4,6 +4,7 @@
 // apart. A piece has about piece_bytes, or one line that is longer.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,8 @@ struct TextPiece {
   std::string_view text = {};  // of bytes: whole lines; the last of a file may lack its end
   int64_t first_line = 1;      // number of its first line in the file, from 1
   int64_t lines = 0;
-  double fraction = 0;  // of all bytes, with this piece
+  // The share of all bytes before this piece, and with it; absent where a file is a pipe.
+  std::optional<double> fraction_before = {}, fraction = {};
 };
 
 class TextPieces {
@@ -43,6 +45,7 @@ class TextPieces {
   // Reads up to `bytes` of text; fewer only at the end of the file.
   void Fill(std::vector<char>& bytes, size_t& size, size_t want);
   void SetText(TextPiece& piece, size_t size, bool ended);
+  std::optional<double> ShareOf(int64_t bytes) const;
 
   std::vector<std::string> paths_;
   const size_t piece_bytes_, padding_;
@@ -50,7 +53,9 @@ class TextPieces {
   std::unique_ptr<TextFile> file_;  // null between files
   std::vector<char> rest_;          // begin of a line that a piece has left
   int64_t line_ = 1;                // number of the next line
-  int64_t total_bytes_ = 0, bytes_before_ = 0;
+  std::optional<int64_t> total_bytes_;
+  int64_t bytes_before_ = 0;            // of the files before this one
+  std::optional<double> fraction_ = 0;  // with the last piece
 };
 
 }  // namespace tessera

@@ -21,7 +21,8 @@ struct TextRowReader::Piece {
   TextPiece text;
   int64_t first_row = 0;
   std::shared_ptr<const FileColumns> columns;  // null for jsonl
-  std::shared_ptr<RowBlock> block;             // what became of it
+  RowShare share = {};
+  std::shared_ptr<RowBlock> block;  // what became of it
 };
 
 // ---- one piece
@@ -42,7 +43,7 @@ class TextRowReader::Parser {
   // Fills piece.block. A line that is bad ends it, unless such lines are skipped.
   void Parse(Piece& piece) {
     piece.block = std::make_shared<RowBlock>(rows_.NewBlock(piece.text.lines));
-    piece.block->fraction = piece.text.fraction;
+    piece.block->share = piece.share;
     std::string_view text = piece.text.text;
     for (int64_t i = 0; i < piece.text.lines; ++i) {
       const std::string_view line = TakeLine(text);
@@ -91,10 +92,11 @@ class TextRowReader::Parser {
 // ---- all pieces
 
 TextRowReader::TextRowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files,
-                             RowRange range)
+                             RowRange range, int64_t from)
     : rules_(std::move(rules)),
       files_(files),
-      range_(range),
+      first_row_(range.first),
+      range_({std::max(range.first, from), range.last}),
       text_(files.paths, files.piece_bytes, JsonCells::kPadding),
       ctx_({.threads = files.threads}) {
   TESSERA_CHECK(rules_->schema().is_text(), "rows of {} are not read from text",
@@ -149,12 +151,25 @@ void TextRowReader::TakeHeading(Piece& piece) {
   columns_ = FindColumns(schema, columns, rules_->columns(), where);
 }
 
+// The share of a piece of the range, which begins where its first row does.
+RowShare TextRowReader::ShareOf(const Piece& piece) {
+  const TextPiece& text = piece.text;
+  RowShare share{piece.first_row, text.lines, text.fraction_before, text.fraction};
+  const auto before = share.Before(first_row_);
+  if (!before) return share;
+  if (piece.first_row <= first_row_) fraction_before_ = *before;
+  for (auto* fraction : {&share.before, &share.end})
+    *fraction = (**fraction - fraction_before_) / (1 - fraction_before_);
+  return share;
+}
+
 bool TextRowReader::ReadPiece(Piece& piece) {
   while (next_row_ < range_.last && text_.Next(piece.text)) {
     if (piece.text.first_line == 1) TakeHeading(piece);
     piece.columns = columns_;
     piece.first_row = next_row_;
     next_row_ += piece.text.lines;
+    piece.share = ShareOf(piece);
     if (piece.text.lines > 0 && next_row_ > range_.first) return true;
   }
   return false;
@@ -198,7 +213,7 @@ std::shared_ptr<const RowBlock> TextRowReader::Next() {
     skipped_[reason] += count;
     skipped_rows_ += count;
   }
-  fraction_ = block->fraction;
+  fraction_ = block->share.end;
   if (!block->error.empty()) {
     error_ = block->error;
     ended_ = true;

@@ -6,6 +6,7 @@
 // thread.
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,11 @@ struct RowFiles {
 
 class TextRowReader {
  public:
-  // Reads the rows of the range; a row is a line other than a heading. Throws Error for a file that
-  // cannot be opened, or no file. REQUIRES: rules of text, with what the filter goes by.
-  TextRowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range = {});
+  // Reads the rows of the range, those before row `from` left out; a row is a line other than a
+  // heading. Throws Error for a file that cannot be opened, or no file. REQUIRES: rules of text,
+  // with what the filter goes by.
+  TextRowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range = {},
+                int64_t from = 0);
   ~TextRowReader();
   TextRowReader(const TextRowReader&) = delete;
   TextRowReader& operator=(const TextRowReader&) = delete;
@@ -48,8 +51,9 @@ class TextRowReader {
   // calls of Next its threads are free for other work.
   Context& context() { return ctx_; }
 
-  // About what share of all bytes Next has given.
-  double fraction() const { return fraction_; }
+  // About what share of the range's bytes, to the end of the data, Next has given; absent where a
+  // file is a pipe.
+  std::optional<double> fraction() const { return fraction_; }
   // Bad lines in what Next gave; beside a random filter, those of its part.
   int64_t skipped_rows() const { return skipped_rows_; }
   const BadLineCounts& skipped() const { return skipped_; }
@@ -63,14 +67,16 @@ class TextRowReader {
   // Reads a piece of which rows are wanted; false at the end.
   bool ReadPiece(Piece& piece);
   void TakeHeading(Piece& piece);
+  RowShare ShareOf(const Piece& piece);
   void FindKey();
   bool TakesLine(int64_t row) const;
   bool TakesLastRow(const RowBlock& block) const;
 
   std::shared_ptr<const RowRules> rules_;
   const RowFiles files_;
-  const RowRange range_;
-  size_t key_ = 0;  // the feature that the filter goes by
+  const int64_t first_row_;  // of the range
+  const RowRange range_;     // that is read of it
+  size_t key_ = 0;           // the feature that the filter goes by
   TextPieces text_;
   Context ctx_;
   std::vector<std::unique_ptr<Parser>> parsers_;
@@ -80,7 +86,8 @@ class TextRowReader {
   std::deque<std::shared_ptr<const RowBlock>> blocks_;
   std::string error_;  // after the blocks
   bool ended_ = false;
-  double fraction_ = 0;
+  double fraction_before_ = 0;  // the share of the data before the range, once it is known
+  std::optional<double> fraction_ = 0;
   int64_t skipped_rows_ = 0;
   BadLineCounts skipped_;
 };

@@ -1,6 +1,7 @@
 #include "data/rows/text_row_source.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "runtime/base/check.h"
@@ -10,13 +11,15 @@ namespace tessera {
 // Gives out rows one after the other; their blocks stay until Release.
 class TextRowSource::Feed {
  public:
-  Feed(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range)
-      : reader_(std::move(rules), files, range) {}
+  Feed(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range, int64_t from)
+      : reader_(std::move(rules), files, range, from) {}
   virtual ~Feed() = default;
   // The next row of a block; false after the last.
   virtual bool Next(const RowBlock*& block, int64_t& row) = 0;
   // The number after the row that Next gave last.
   virtual int64_t next_row() const = 0;
+  // About what share of the data's bytes, from the range's first row on, was given out.
+  virtual std::optional<double> fraction() const = 0;
   // Nobody needs the rows that were given out.
   virtual void Release() = 0;
 
@@ -44,6 +47,9 @@ class TextRowSource::Plain final : public Feed {
   int64_t next_row() const override {
     return blocks_.back()->numbers[static_cast<size_t>(next_ - 1)] + 1;
   }
+  std::optional<double> fraction() const override {
+    return blocks_.back()->share.Before(next_row());
+  }
   void Release() override {
     if (blocks_.size() > 1) blocks_.erase(blocks_.begin(), blocks_.end() - 1);
   }
@@ -57,8 +63,7 @@ class TextRowSource::Shuffled final : public Feed {
  public:
   Shuffled(std::shared_ptr<const RowRules> rules, const RowFiles& files,
            const TextRowSourceOptions& options, int64_t window)
-      : Feed(std::move(rules), files, {Begin(options, window), options.range.last}),
-        options_(options) {
+      : Feed(std::move(rules), files, options.range, Begin(options, window)), options_(options) {
     LoadWindow(window);
     const int64_t place = std::max(options.first_place, options.range.first);
     next_ = static_cast<size_t>(place - window_begin_);
@@ -81,6 +86,11 @@ class TextRowSource::Shuffled final : public Feed {
     return true;
   }
   int64_t next_row() const override { return window_begin_ + static_cast<int64_t>(next_); }
+  // Takes each row of a window, which come in another order, to have as many bytes.
+  std::optional<double> fraction() const override {
+    if (!before_ || !end_) return {};
+    return std::lerp(*before_, *end_, static_cast<double>(next_) / std::ssize(order_));
+  }
   void Release() override { old_.clear(); }
 
  private:
@@ -103,10 +113,17 @@ class TextRowSource::Shuffled final : public Feed {
       blocks_.push_back(std::move(more));
       taken_ = 0;
     }
+    SetShare(window_begin_, end);
     order_.resize(rows_.size());
     std::iota(order_.begin(), order_.end(), 0);
     Shuffle(options_.shuffle->seed, WindowSequence(options_.epoch, window), order_);
     return !rows_.empty() || (!blocks_.empty() && taken_ < blocks_.back()->rows());
+  }
+
+  void SetShare(int64_t begin, int64_t end) {
+    if (blocks_.empty()) return;
+    before_ = end_ ? end_ : blocks_.front()->share.Before(begin);
+    end_ = blocks_.back()->share.Before(end);
   }
 
   // Takes the rows of the last block before `end`; false if some are left, which are after it.
@@ -123,6 +140,7 @@ class TextRowSource::Shuffled final : public Feed {
   std::vector<std::shared_ptr<const RowBlock>> blocks_;  // of the window
   std::vector<std::shared_ptr<const RowBlock>> old_;     // of windows before it
   int64_t taken_ = 0;                                    // rows of the last block
+  std::optional<double> before_, end_;                   // shares of the data, of the window
   std::vector<std::pair<const RowBlock*, int64_t>> rows_;
   std::vector<int64_t> order_;  // in which they are given out
   size_t next_ = 0;             // in order_
@@ -132,11 +150,10 @@ TextRowSource::TextRowSource(std::shared_ptr<const RowRules> rules, const RowFil
                              const TextRowSourceOptions& options)
     : rules_(std::move(rules)), batch_size_(options.batch_size), range_(options.range) {
   TESSERA_CHECK_GT(batch_size_, 0, "batch size");
-  const RowRange left{std::max(options.range.first, options.first_place), options.range.last};
   if (options.shuffle)
     feed_ = std::make_unique<Shuffled>(rules_, files, options, Shuffled::FirstWindow(options));
   else
-    feed_ = std::make_unique<Plain>(rules_, files, left);
+    feed_ = std::make_unique<Plain>(rules_, files, options.range, options.first_place);
 }
 
 TextRowSource::~TextRowSource() = default;
@@ -145,9 +162,9 @@ int64_t TextRowSource::skipped_rows() const { return feed_->reader().skipped_row
 
 BadLineCounts TextRowSource::skipped_by_reason() const { return feed_->reader().skipped(); }
 
-// Without an end, the share of the bytes that are read, which is ahead of what is given out.
-double TextRowSource::Fraction(int64_t end_row) const {
-  return range_.last == RowRange::kEnd ? feed_->reader().fraction() : range_.ShareBefore(end_row);
+// Without an end, by bytes.
+std::optional<double> TextRowSource::Fraction(int64_t end_row) const {
+  return range_.last == RowRange::kEnd ? feed_->fraction() : range_.ShareBefore(end_row);
 }
 
 std::optional<Batch> TextRowSource::Next() {

@@ -39,7 +39,7 @@ class TextRowSource final : public DataSource {
   class Shuffled;
 
   // About what share of the rows is given out before `end_row`.
-  double Fraction(int64_t end_row) const;
+  std::optional<double> Fraction(int64_t end_row) const;
 
   std::shared_ptr<const RowRules> rules_;
   const int64_t batch_size_;

@@ -3,6 +3,7 @@
 // The rows of a stream that one part of a split has; they keep their numbers.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "data/batch_builder.h"
@@ -20,7 +21,7 @@ class SplitStream final : public ClickRowStream {
 
   bool Next(ClickRow& row) override;
   int64_t next_row() const override { return stream_->next_row(); }
-  double fraction() const override { return stream_->fraction(); }
+  std::optional<double> fraction() const override { return stream_->fraction(); }
   int64_t skipped_rows() const override { return stream_->skipped_rows(); }
 
  private:

@@ -137,7 +137,7 @@ TEST(BatchSource, KeepsFileOrderAndTheLastPartialBatch) {
   while (const auto batch = source.Next()) {
     for (const int64_t id : Ids(ctx, batch->features)) ids.push_back(id);
     EXPECT_GT(batch->fraction, fraction);
-    fraction = batch->fraction;
+    fraction = batch->fraction.value();
     sizes.push_back(batch->size());
     first_rows.push_back(batch->first_row);
     end_rows.push_back(batch->end_row);

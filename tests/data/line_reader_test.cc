@@ -61,11 +61,27 @@ TEST(LineReader, SaysHowFarItIs) {
   EXPECT_EQ(reader.fraction(), 0);
   std::string_view line;
   reader.Next(line);
-  EXPECT_NEAR(reader.fraction(), 1.0 / 3, 0.2);
+  EXPECT_NEAR(reader.fraction().value(), 1.0 / 3, 0.2);
   reader.Next(line);
-  EXPECT_NEAR(reader.fraction(), 2.0 / 3, 0.2);
+  EXPECT_NEAR(reader.fraction().value(), 2.0 / 3, 0.2);
   AllLines(reader);
   EXPECT_EQ(reader.fraction(), 1);
+}
+
+TEST(LineReader, SaysHowFarItIsInsideABlock) {
+  LineReader reader({WriteFile("a", "1\n2\n3\n4"), WriteFile("b", "5\n\n")});
+  std::string_view line;
+  for (const double bytes : {2, 4, 6, 7, 9, 10}) {
+    ASSERT_TRUE(reader.Next(line));
+    EXPECT_DOUBLE_EQ(reader.fraction().value(), bytes / 10) << line;
+  }
+  LineReader packed({WriteGzFile("c.gz", std::string(100, '\n'))});
+  packed.Skip(25);
+  EXPECT_NEAR(packed.fraction().value(), 0.25, 1e-9);
+}
+
+TEST(LineReader, DoesNotSayHowFarItIsWhereAFileHasNoSize) {
+  EXPECT_FALSE(LineReader({WriteFile("a", "1\n"), "/dev/null"}).fraction());
 }
 
 TEST(LineReader, Skips) {

@@ -52,7 +52,7 @@ TEST(RowTableSource, BatchesSayWhereTheyAre) {
   EXPECT_EQ(RowsOf(*first), (std::vector<int64_t>{9, 10, 11, 12}));
   EXPECT_EQ(first->first_row, 9);
   EXPECT_EQ(first->end_row, 13);
-  EXPECT_DOUBLE_EQ(first->fraction, 0.8);
+  EXPECT_DOUBLE_EQ(first->fraction.value(), 0.8);
   EXPECT_EQ(first->rows_of_all, 0);
   EXPECT_EQ(RowsOf(*last), (std::vector<int64_t>{13, 14}));
   EXPECT_FALSE(source.Next());

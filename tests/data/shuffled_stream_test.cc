@@ -14,8 +14,8 @@ constexpr ShuffleOptions kShuffle{.seed = 3, .window_rows = 8};
 
 ShuffledStream Open(const std::string& path, RowRange range, int64_t first_place = 0,
                     int64_t epoch = 0) {
-  const auto open = [=](RowRange rows) {
-    return std::make_unique<CriteoStream>(CriteoFiles{{path}, true}, rows);
+  const auto open = [=](int64_t from) {
+    return std::make_unique<CriteoStream>(CriteoFiles{{path}, true}, range, from);
   };
   return ShuffledStream(open, range, kShuffle, epoch, first_place);
 }
@@ -62,6 +62,24 @@ TEST(ShuffledStream, GoesOnFromAnyPlace) {
       EXPECT_EQ(Read(Open(path, {1, RowRange::kEnd}, rows[i].second)),
                 Places(rows.begin() + static_cast<int64_t>(i) + 1, rows.end()))
           << i;
+  }
+}
+
+TEST(ShuffledStream, SaysTheShareOfTheBytesWithoutAnEnd) {
+  const std::string path = testing::WriteFile("all.tsv", Lines(false));
+  std::vector<double> all;
+  for (const int64_t place : {0, 13}) {
+    ShuffledStream stream = Open(path, {4}, place);
+    ClickRow row;
+    std::vector<double> shares;
+    while (stream.Next(row)) {
+      shares.push_back(stream.fraction().value());
+      EXPECT_NEAR(shares.back(), static_cast<double>(stream.next_row() - 4) / 36, 0.1);
+      if (shares.size() > 1) EXPECT_GT(shares.back(), shares[shares.size() - 2]);
+    }
+    EXPECT_EQ(shares.back(), 1);
+    if (place == 0) all = shares;
+    if (place > 0) EXPECT_EQ(shares, std::vector(all.begin() + 9, all.end()));
   }
 }
 

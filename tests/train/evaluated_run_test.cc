@@ -203,7 +203,7 @@ TEST(EvaluatedRuns, SayWhatFractionOfTheEpochIsTrainedAfterAResumeInsideOfIt) {
   const TrainingRunReport rest = Trained(config, options, TempPath("stopped"), kEveryStep, data);
   std::vector<double> fractions;
   for (const EvaluationReport& evaluation : rest.evaluations->all)
-    fractions.push_back(evaluation.at.fraction);
+    fractions.push_back(evaluation.at.fraction.value());
   EXPECT_EQ(fractions, (std::vector{0.8, 1.0}));  // of ten steps of 64 rows
 }
 

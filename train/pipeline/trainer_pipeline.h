@@ -16,9 +16,10 @@ namespace tessera {
 
 struct TrainedBatch {
   int64_t rows = 0;  // of all ranks
-  double loss = 0, fraction = 0;
-  std::vector<ScoredBatch> scored;  // one a task, if asked for
-  int64_t skipped_rows = 0;         // of the source, as of this batch
+  double loss = 0;
+  std::optional<double> fraction = {};  // that of the batch
+  std::vector<ScoredBatch> scored;      // one a task, if asked for
+  int64_t skipped_rows = 0;             // of the source, as of this batch
 };
 
 // Steps over one source.

@@ -15,22 +15,19 @@ using internal::JsonObject;
 // A product like 0.29 · 100, which is a little below its whole number, counts as that.
 constexpr double kWhole = 1e-9;
 
-// Names and fields, once for reading and writing.
-void VisitFields(auto& point, auto&& visit) {
-  visit("epoch", point.epoch);
-  visit("step", point.step);
-  visit("fraction", point.fraction);
-}
+constexpr char kEpoch[] = "epoch", kStep[] = "step", kFraction[] = "fraction";
 
 Json ToJson(const EvaluationPoint& point) {
-  Json json;
-  VisitFields(point, [&](const char* key, const auto& field) { json[key] = field; });
+  Json json = {{kEpoch, point.epoch}, {kStep, point.step}};
+  if (point.fraction) json[kFraction] = *point.fraction;
   return json;
 }
 
 EvaluationPoint ReadPoint(JsonObject& object) {
   EvaluationPoint point;
-  VisitFields(point, [&](const char* key, auto& field) { object.Required(key, field); });
+  object.Required(kEpoch, point.epoch);
+  object.Required(kStep, point.step);
+  internal::ReadField(object, kFraction, point.fraction);
   return point;
 }
 
@@ -152,7 +149,7 @@ int64_t EvaluationSchedule::IntervalOf(int64_t row) const {
   return std::max<int64_t>(0, row - first_row_) / interval_rows_;
 }
 
-void EvaluationSchedule::AfterStep(const TrainingProgress& at, double fraction) {
+void EvaluationSchedule::AfterStep(const TrainingProgress& at, std::optional<double> fraction) {
   const bool due = config_.every_steps > 0 ? at.step % config_.every_steps == 0
                    : interval_rows_ > 0    ? IntervalOf(at.row) > IntervalOf(row_)
                                            : false;

@@ -51,8 +51,8 @@ class EvaluationSchedule {
 
   // The next step is the first after `at`.
   void Begin(const TrainingProgress& at) { row_ = at.row; }
-  // A step has led to `at`, by which `fraction` of the epoch is trained.
-  void AfterStep(const TrainingProgress& at, double fraction);
+  // A step has led to `at`, by which `fraction` of the epoch is trained, where somebody knows.
+  void AfterStep(const TrainingProgress& at, std::optional<double> fraction);
   // The epoch's last step, and Trainer::EndEpoch, have led to `at`.
   void AfterEpoch(const TrainingProgress& at);
 

@@ -43,9 +43,9 @@ struct DiskReport {
 struct EvaluationPoint {
   int64_t epoch = 0;  // from 1
   int64_t step = 0;   // from 1, over all epochs
-  // How much of the epoch is trained, 1 at its end; of text without a range of rows about, by bytes
-  // that were read.
-  double fraction = 0;
+  // How much of the epoch is trained, 1 at its end; of text without a range of rows about, by the
+  // bytes that its rows take. Absent inside an epoch of a pipe, whose end nobody knows.
+  std::optional<double> fraction = {};
   friend bool operator==(const EvaluationPoint&, const EvaluationPoint&) = default;
 };
 
@@ -84,7 +84,7 @@ struct StepReport {
   int64_t step = 0;      // from 1, over all epochs
   int64_t examples = 0;  // of this batch
   double loss = 0;
-  double fraction = 0;  // about what share of the epoch is done
+  std::optional<double> fraction = {};  // about what share of the epoch is done, where it is known
 };
 
 // After each epoch, with its evaluation.

@@ -221,7 +221,8 @@ class TrainingRun {
       const TrainingProgress at = trainer_.progress();
       if (metrics_) metrics_->OnStep(batch->scored, epoch.epoch, at.step, batch->loss);
       // After a resume inside an epoch a source may know the rest of it alone.
-      const double fraction = epoch_rows_ ? epoch_rows_->ShareBefore(at.row) : batch->fraction;
+      const std::optional<double> fraction =
+          epoch_rows_ ? epoch_rows_->ShareBefore(at.row) : batch->fraction;
       options_.on_step({epoch.epoch, at.step, batch->rows, batch->loss, fraction});
       if (schedule_) schedule_->AfterStep(at, fraction);
       if (options_.checkpoint_every > 0 && at.step % options_.checkpoint_every == 0) {

@@ -164,8 +164,19 @@ are mse, mse-rating, rmse, rmse-rating, mae, mae-rating, auc-like, log_loss-like
 # ---- refused before anything starts
 fails_saying "evaluation.every: 0.1 is a fraction of an epoch, but how many rows that has is not \
 known" train --config tasks.json --data tasks.csv --eval other.csv --eval-every 0.1
-run 0 train --config tasks.json --data tasks.csv --eval other.csv --eval-every 20
+run 0 train --config tasks.json --data tasks.csv --eval other.csv --eval-every 20 --json text.json
 has out "step 20:"
+# 38 steps of 32 rows, whose number nobody knows before they are read: by bytes.
+json text.json 'all(abs(e["epoch_fraction"] - e["step"] * 32 / 1200) < 0.02
+  for e in d["evaluations"][:-1]) and d["evaluations"][-1]["epoch_fraction"] == 1'
+# The fraction of what comes by a pipe is left out, but for the end.
+cat tasks.csv | run 0 train --config tasks.json --data - --eval other.csv --eval-every 20 \
+  --run piped || exit 1
+has out "epoch 1, step 20:"
+lacks out "epoch 1, 1.00 of it, step 20"
+[ "$(grep -c epoch_fraction piped/curve.jsonl) $(wc -l <piped/curve.jsonl)" = "1 2" ] ||
+  fail "fractions of a pipe: $(cat piped/curve.jsonl)"
+run 0 runs piped --metric loss
 fails_saying "evaluation: there are no rows for it" train --config tasks.json --data tasks.csv \
   --patience 2
 run 0 train --config tasks.json --data tasks.csv --train-rows 0:1000 --eval other.csv --patience 2 \

@@ -178,7 +178,7 @@ TEST(Preprocess, ProgressGoesForwardInEveryStep) {
     if (steps.insert(p.step).second) last = 0;
     EXPECT_GE(p.fraction, last);
     EXPECT_LE(p.fraction, 1);
-    last = p.fraction;
+    last = p.fraction.value();
   });
   EXPECT_EQ(steps, (std::set<std::string>{"numbering ids", "reading", "writing"}));
 }

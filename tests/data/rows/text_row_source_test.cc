@@ -140,6 +140,57 @@ TEST(TextRowSource, AShareOfTheRowsIsGivenOutWithEachBatch) {
     }
 }
 
+// The share of the data that is given out with each batch, up to its last place.
+std::vector<std::pair<int64_t, double>> Shares(const RowFiles& files,
+                                               const TextRowSourceOptions& options) {
+  TextRowSource source(Rules(), files, options);
+  std::vector<std::pair<int64_t, double>> shares;
+  while (const auto batch = source.Next())
+    shares.emplace_back(batch->end_row, batch->fraction.value());
+  return shares;
+}
+
+// Rows of 19 bytes.
+std::string EvenFile() {
+  std::string text;
+  for (int64_t n = 0; n < 200; ++n) text += Format("{},1,1|2,0.5|0.5\n", 1000 + n);
+  return WriteFile("even.csv", text);
+}
+
+TEST(TextRowSource, WithoutAnEndTheShareIsThatOfTheBytesAfterTheFirstRow) {
+  for (const int64_t piece_bytes : {64, 1000, 1 << 19})
+    for (const int threads : {1, 3})
+      for (const int64_t first : {0, 40}) {
+        const RowFiles files{.paths = {EvenFile()}, .threads = threads, .piece_bytes = piece_bytes};
+        for (const auto& [end, share] : Shares(files, {.batch_size = 10, .range = {first}}))
+          EXPECT_NEAR(share, static_cast<double>(end - first) / static_cast<double>(200 - first),
+                      piece_bytes < 1 << 19 ? 0.01 : 1e-9)  // pieces end within a row
+              << end;
+      }
+}
+
+TEST(TextRowSource, WithoutAnEndTheShareRisesToOneAndGoesOnFromAnyPlace) {
+  for (const int64_t piece_bytes : {100, 1 << 19})
+    for (const auto& shuffle : {std::optional<ShuffleOptions>(),
+                                std::optional(ShuffleOptions{.seed = 1, .window_rows = 40})}) {
+      const RowFiles files{.paths = ThreeFiles(), .piece_bytes = piece_bytes};
+      TextRowSourceOptions options{.batch_size = 10, .range = {20}, .shuffle = shuffle};
+      const auto all = Shares(files, options);
+      ASSERT_EQ(all.size(), 28u);
+      EXPECT_GT(all.front().second, 0);
+      for (size_t i = 1; i < all.size(); ++i) EXPECT_GT(all[i].second, all[i - 1].second);
+      EXPECT_EQ(all.back().second, 1);
+      options.first_place = 150;
+      EXPECT_EQ(Shares(files, options), std::vector(all.begin() + 13, all.end()));
+    }
+}
+
+TEST(TextRowSource, SaysNoShareOfAFileWithoutASize) {
+  TextRowSource source(Rules(), {.paths = {WriteFile("a.csv", Lines(0, 9)), "/dev/null"}},
+                       {.batch_size = 5});
+  EXPECT_FALSE(source.Next()->fraction);
+}
+
 TEST(TextRowSource, RangesBeyondTheDataAreErrors) {
   const RowFiles files{.paths = ThreeFiles()};
   const auto error = [&](RowRange range) {
