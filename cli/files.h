@@ -8,11 +8,11 @@ namespace tessera::cli {
 // Throws Error for a path that is a directory.
 void CheckIsNoDirectory(const std::string& path);
 
-// Makes the folders above it. Throws Error unless a file can be made there: said before the work,
-// not after it. "" is fine.
+// Makes the folders above it. Throws Error unless a file can be made there, or a stream be written:
+// said before the work, not after it. "" is fine.
 void CheckWritable(const std::string& path);
-// Checks that a file or folder can be made, and makes nothing: it looks at the nearest folder above
-// it that is there.
+// Checks that a file or folder can be made, and leaves nothing: it tries in the nearest folder
+// above it that is there.
 void CheckMayBeWritten(const std::string& path);
 
 }  // namespace tessera::cli

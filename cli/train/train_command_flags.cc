@@ -15,6 +15,7 @@
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
+#include "runtime/files/files.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/pipeline/pipeline_kind.h"
 
@@ -345,6 +346,7 @@ Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
   outputs.AddReport(flags.json, kEvaluation);
   outputs.AddReport(flags.trace, kTraceEvents);
   outputs.AddReport(flags.evaluation.mllog, kMlLog);
+  if (!flags.tensorboard.empty()) CheckMayBeWritten(PathIn(flags.tensorboard, "events"));
   return outputs;
 }
 

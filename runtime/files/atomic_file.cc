@@ -65,8 +65,9 @@ void RemoveUnlessWritten(const std::string& path) {
 }  // namespace
 
 bool IsStream(const std::string& path) {
-  for (const char* open : {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"})
+  for (const char* open : {"/dev/stdout", "/dev/stderr", "/dev/fd/"})
     if (path.starts_with(open)) return true;
+  if (path.starts_with("/proc/") && path.find("/fd/") != std::string::npos) return true;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);

@@ -46,6 +46,17 @@ same_files fails_saying "a.safetensors: a file is there" "${train[@]}" --dry-run
   --checkpoint a.safetensors
 same_files fails_saying "cannot be written" "${train[@]}" --dry-run \
   --checkpoint a.safetensors/b.safetensors
+# /proc refuses files, whatever the rights of its folder say; the run itself begins with none either
+for place in "--checkpoint /proc/x.st" "--checkpoint /proc/x --ranks 2" "--run /proc/x" \
+  "--best /proc/x.st" "--json /proc/x.json" "--metrics /proc/x.jsonl" "--tensorboard /proc/x" \
+  "--trace /proc/x.json" "--verify /proc/x.jsonl"; do
+  same_files fails_saying "cannot be written: /proc: " "${train[@]}" --dry-run $place
+  same_files fails_saying "/proc/x" "${train[@]}" $place
+  ! grep -q "epoch 1" out || fail "$place: it trained, then was refused"
+done
+run 0 "${train[@]}" --json /dev/stdout
+run 0 "${train[@]}" --json /proc/self/fd/1
+[ -z "$(ls -A | grep '^\.tessera')" ] || fail "a try has left a file"
 same_files fails_saying "the training takes about" "${train[@]}" --dry-run --memory-limit 10K
 huge=(--set tables[0].rows=60000000000000 --memory-limit 1000000000T)
 for how in "--checkpoint far" "--run far" "--best far"; do
