@@ -46,10 +46,18 @@ std::vector<Expected> ExpectedOf(const Json& result, bool of_epochs) {
   return expected;
 }
 
-bool Differ(const CurvePoint& point, const Json& values) {
-  const CurvePoint reported{.metric = {}, .values = values};
-  const double has = point.Value(point.metric), should = reported.Value(point.metric);
+// Whether the two have other values of a metric.
+bool Differ(const CurvePoint& point, const CurvePoint& reported, const std::string& metric) {
+  const double has = point.Value(metric), should = reported.Value(metric);
   return !std::isnan(has) && !std::isnan(should) && has != should;
+}
+
+// The keys under which the point has other numbers than the report.
+std::vector<std::string> DifferingKeys(const CurvePoint& point, const Json& values) {
+  std::vector<std::string> keys = DifferingNumbers(values, point.values);
+  const CurvePoint reported{.metric = {}, .values = values};
+  if (keys.empty() && Differ(point, reported, point.metric)) keys.emplace_back("value");
+  return keys;
 }
 
 std::string NamesOf(const std::vector<std::string>& names) {
@@ -58,6 +66,32 @@ std::string NamesOf(const std::vector<std::string>& names) {
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
     text += (i == 0 ? "" : ", ") + names[i];
   return names.size() > kShown ? Format("{}, … ({} in all)", text, names.size()) : text;
+}
+
+// Says where the curve has not the best value of all that the result tells; "" where it has. A run
+// that went on from another training's checkpoint may have that one's.
+std::string BestNote(const KeptRun& run, const Json& result) {
+  JsonObject report(result, "");
+  const Json* const found = internal::FindField(report, "best");
+  if (found == nullptr || run.curve.empty()) return "";
+  JsonObject best(*found, "best");
+  std::string metric;
+  double value = 0;
+  int64_t step = 0;
+  best.Required("metric", metric);
+  best.Required("value", value);
+  best.Required("step", step);
+  const auto point = std::ranges::find(run.curve, step, &CurvePoint::step);
+  if (point == run.curve.end() && step < run.curve.front().step) return "";
+  std::string has = "no such step";
+  if (point != run.curve.end()) {
+    const double there = run.Value(*point, metric);
+    if (there == value) return "";
+    has = std::isnan(there) ? "none there" : Format("{} there", there);
+  }
+  return Format("{} says that the best {} is {}, of step {}, but {} has {}",
+                PathIn(run.path, kRunResult), metric, value, step, PathIn(run.path, kRunCurve),
+                has);
 }
 
 std::string NoteOf(const KeptRun& run, const Json& result) {
@@ -69,8 +103,8 @@ std::string NoteOf(const KeptRun& run, const Json& result) {
     });
     if (point == run.curve.end())
       absent.push_back(expected.name);
-    else if (Differ(*point, expected.values))
-      other.push_back(expected.name);
+    else if (const auto keys = DifferingKeys(*point, expected.values); !keys.empty())
+      other.push_back(Format("{} ({})", expected.name, NamesOf(keys)));
   }
   const std::string path = PathIn(run.path, kRunCurve);
   if (!absent.empty())
@@ -80,12 +114,10 @@ std::string NoteOf(const KeptRun& run, const Json& result) {
   if (!other.empty())
     return Format("{} was changed: it has other values than {} at {}", path, kRunResult,
                   NamesOf(other));
-  return "";
+  return BestNote(run, result);
 }
 
-}  // namespace
-
-std::string CurveNote(const KeptRun& run) {
+std::string ResultNote(const KeptRun& run) {
   const std::string path = PathIn(run.path, kRunResult);
   if (!run.finished || !std::filesystem::exists(path)) return "";
   try {
@@ -94,6 +126,16 @@ std::string CurveNote(const KeptRun& run) {
   } catch (const Error& error) {
     return Format("the curve is held against no result: {}", error.what());
   }
+}
+
+}  // namespace
+
+std::string CurveNote(const KeptRun& run) {
+  std::string notes;
+  for (const std::string& repeat : run.repeats)
+    notes += Format("{}{}: {}", notes.empty() ? "" : "; ", run.path, repeat);
+  const std::string of_result = ResultNote(run);
+  return notes + (notes.empty() || of_result.empty() ? "" : "; ") + of_result;
 }
 
 }  // namespace tessera::cli

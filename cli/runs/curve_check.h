@@ -1,14 +1,16 @@
 #ifndef TESSERA_CLI_RUNS_CURVE_CHECK_H_
 #define TESSERA_CLI_RUNS_CURVE_CHECK_H_
-// Holds the learning curve of a finished run against the report of its last start.
+// Holds the learning curve of a run against what its starts found before, and, of a finished run,
+// against the report of the last start.
 #include <string>
 
 #include "cli/runs/run_folder.h"
 
 namespace tessera::cli {
 
-// A sentence for people about what result.json has that curve.jsonl lacks, or has otherwise, with
-// the file's name; "" where they agree, and for a run that is not finished or has no result.json.
+// Sentences for people about evaluations that a start has repeated with other numbers, and about
+// what result.json has that curve.jsonl lacks, or has otherwise, its best value among it, with the
+// file's name; "" where there are none. A run that is not finished is held against no result.json.
 std::string CurveNote(const KeptRun& run);
 
 }  // namespace tessera::cli

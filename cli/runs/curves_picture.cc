@@ -23,7 +23,7 @@ constexpr double kHeight = 320, kLeft = 70;
 Points PointsOf(const RunComparison& comparison, const ComparedRun& compared) {
   Points points;
   for (const CurvePoint& point : compared.run.curve)
-    if (const double value = point.Value(comparison.metric); std::isfinite(value))
+    if (const double value = compared.run.Value(point, comparison.metric); std::isfinite(value))
       if (point.fraction) points.emplace_back(point.epochs(), value);
   return points;
 }

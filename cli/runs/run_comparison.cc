@@ -31,15 +31,24 @@ std::vector<ConfigKey> FactsOf(const KeptRun& run) {
   return facts;
 }
 
-bool IsHigherBetter(const KeptRun& run, const std::string& metric) {
+// Throws Error where no run has the metric.
+bool IsHigherBetter(const std::vector<KeptRun>& runs, const std::string& metric) {
   if (metric == kTrainLoss) return false;
-  return FindEvaluationMetric(TasksOf(run.config.model, run.config.data), metric).higher;
+  std::string why;
+  for (const KeptRun& run : runs) {
+    try {
+      return FindEvaluationMetric(TasksOf(run.config.model, run.config.data), metric).higher;
+    } catch (const Error& error) {
+      if (why.empty()) why = error.what();
+    }
+  }
+  throw Error(why);
 }
 
 ComparedRun Measured(KeptRun run, const std::string& metric, bool higher) {
   ComparedRun compared{.run = std::move(run), .last = kNoValue, .best = kNoValue};
   for (const CurvePoint& point : compared.run.curve) {
-    compared.last = point.Value(metric);
+    compared.last = compared.run.Value(point, metric);
     if (IsBetter(compared.last, compared.best, higher)) compared.best = compared.last;
     compared.epochs = point.epochs();
   }
@@ -182,7 +191,7 @@ RunComparison CompareRuns(std::vector<KeptRun> runs, const std::string& metric) 
     if (comparison.metric.empty() && !run.curve.empty())
       comparison.metric = run.curve.back().metric;
   if (comparison.metric.empty()) comparison.metric = kTrainLoss;
-  comparison.higher = IsHigherBetter(runs.front(), comparison.metric);
+  comparison.higher = IsHigherBetter(runs, comparison.metric);
   for (KeptRun& run : runs)
     comparison.runs.push_back(Measured(std::move(run), comparison.metric, comparison.higher));
   std::ranges::stable_sort(comparison.runs, [&](const ComparedRun& a, const ComparedRun& b) {

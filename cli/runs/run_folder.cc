@@ -11,6 +11,7 @@
 #include "runtime/files/files.h"
 #include "runtime/json/json_fields.h"
 #include "train/task_meter.h"
+#include "train/task_rows.h"
 
 namespace tessera::cli {
 namespace {
@@ -66,6 +67,14 @@ void CheckRows(const Json& value, const std::string& where) {
   for (size_t i = 0; i < paths.size(); ++i) JsonObject(paths[i], Format("{}.paths[{}]", where, i));
 }
 
+void CheckDiffers(const Json& value, const std::string& where) {
+  JsonObject differs(value, where);
+  int64_t step = 0;
+  std::vector<std::string> keys;
+  differs.Required("step", step);
+  differs.Required("keys", keys);
+}
+
 // The parts of a start that are read again.
 void CheckStart(const Json& value, const std::string& where) {
   JsonObject start(value, where);
@@ -73,11 +82,43 @@ void CheckStart(const Json& value, const std::string& where) {
   start.Optional("rows", run.rows);
   start.Optional("seconds", run.seconds);
   start.Optional("training_seconds", run.training_seconds);
+  if (const Json* const list = internal::FindField(start, "differs")) {
+    if (!list->is_array()) internal::ThrowExpected(start.at("differs"), "a list", *list);
+    for (size_t i = 0; i < list->size(); ++i)
+      CheckDiffers((*list)[i], Format("{}[{}]", start.at("differs"), i));
+  }
   const Json* const found = internal::FindField(start, "data");
   if (found == nullptr) return;
   JsonObject data(*found, start.at("data"));
   for (const char* side : {"train", "eval"})
     if (const Json* rows = internal::FindField(data, side)) CheckRows(*rows, data.at(side));
+}
+
+void AddDifferingNumbers(const Json& a, const Json& b, const std::string& path,
+                         std::vector<std::string>& keys) {
+  const auto is_number = [](const Json& value) { return value.is_number() || value.is_null(); };
+  for (const auto& [key, value] : a.items()) {
+    const auto other = b.find(key);
+    if (other == b.end()) continue;
+    if (value.is_object() && other->is_object())
+      AddDifferingNumbers(value, *other, path + key + ".", keys);
+    else if (is_number(value) && is_number(*other) && value != *other)
+      keys.push_back(path + key);
+  }
+}
+
+// "start 2 has evaluated step 40 to other numbers than a start before it (auc, log_loss)".
+void AddRepeats(const Json& start, size_t number, std::vector<std::string>& repeats) {
+  if (!start.contains("differs")) return;
+  for (const Json& differs : start.at("differs")) {
+    std::string keys;
+    for (const Json& key : differs.at("keys"))
+      keys += (keys.empty() ? "" : ", ") + key.get<std::string>();
+    repeats.push_back(
+        Format("start {} has evaluated step {} to other numbers than a start before "
+               "it ({})",
+               number, differs.at("step").get<int64_t>(), keys));
+  }
 }
 
 // An evaluation that is made up for after a resume saw no step before it.
@@ -162,6 +203,22 @@ bool HasSaved(const Json& document) {
   });
 }
 
+std::vector<std::string> DifferingNumbers(const Json& a, const Json& b) {
+  std::vector<std::string> keys;
+  AddDifferingNumbers(a, b, "", keys);
+  return keys;
+}
+
+double KeptRun::Value(const CurvePoint& point, const std::string& metric) const {
+  const double value = point.Value(metric);
+  if (!std::isnan(value) || metric == kTrainLoss) return value;
+  const std::vector<TrainTask> tasks = TasksOf(config.model, config.data);
+  const std::string of_first = "-" + tasks.front().task.name;
+  if (!metric.ends_with(of_first)) return point.Value(metric + of_first);
+  if (tasks.size() > 1) return kNoValue;
+  return point.Value(metric.substr(0, metric.size() - of_first.size()));
+}
+
 double CurvePoint::Value(const std::string& name) const {
   if (name == metric) return NumberIn(values, "value");
   if (values.contains(name)) return NumberIn(values, name);
@@ -197,11 +254,13 @@ void KeepLinesUpTo(const std::string& folder, int64_t last_step) {
 KeptRun ReadKeptRun(const std::string& folder) {
   CheckRunFolder(folder);
   const Json document = ReadRunDocument(folder);
+  size_t number = 0;  // of a start
   KeptRun run{.path = folder,
               .config = ReadTrainConfig(PathIn(folder, kRunConfig)),
               .finished = FinishOf(document),
               .curve = ReadCurve(folder)};
   for (const Json& start : document.at("starts")) {
+    AddRepeats(start, ++number, run.repeats);
     const Json data = start.contains("data") ? start.at("data") : Json();
     run.train_data = TextIn(data, "train");
     run.eval_data = TextIn(data, "eval");

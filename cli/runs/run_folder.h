@@ -4,7 +4,9 @@
 //
 //   run.json       {"tessera_run": 1, "starts": [...], "finished": {"epochs", "step",
 //                  "stopped_early"}}: each start's time, command, version, build, machine, data,
-//                  place, rows and seconds; "finished" once nothing is left to train
+//                  place, rows and seconds, and "differs": [{"step", "keys"}] where it evaluated a
+//                  step that a start before it had evaluated, to other numbers; "finished" once
+//                  nothing is left to train
 //   config.json    the configuration as it was resolved, flags included
 //   log.txt        what was printed, of all starts
 //   metrics.jsonl  metrics of the training (train/run/training_metrics.h)
@@ -54,14 +56,18 @@ bool HasSaved(const internal::Json& document);
 struct CurvePoint {
   int64_t epoch = 0, step = 0;
   std::optional<double> fraction = {};  // how much of the epoch is trained, where it is known
-  std::string metric;     // by which evaluations are compared; kTrainLoss without rows for them
-  internal::Json values;  // the line
+  std::string metric;  // by which evaluations are compared; kTrainLoss without rows for them
+  internal::Json values = {};  // the line
   // The epochs that are trained, with the fraction of one under way.
   double epochs() const { return static_cast<double>(epoch - 1) + fraction.value_or(0); }
   // The value of a metric under its name in --eval-metric, or of kTrainLoss; NaN where there is
   // none.
   double Value(const std::string& metric) const;
 };
+
+// The keys under which both lines, or a line and an entry of a report, have numbers, but not the
+// same ones: "auc", "tasks.like.auc".
+std::vector<std::string> DifferingNumbers(const internal::Json& a, const internal::Json& b);
 
 // The points of curve.jsonl up to a step, by rising step; of two lines of one step the later one
 // counts, and a line that was cut off is left out. Empty where there is no file.
@@ -84,7 +90,13 @@ struct KeptRun {
   // JSON of the last start: ranges and fingerprints of the data, and what else changes bits.
   std::string train_data = {}, eval_data = {}, pipeline = {}, wire_codecs = {};
   std::vector<CurvePoint> curve;
-  std::string note = {};  // what its result.json says against its curve (curve_check.h); "": none
+  // A sentence for each step that a start has evaluated to other numbers than a start before it.
+  std::vector<std::string> repeats = {};
+  std::string note = {};  // what speaks against its curve (curve_check.h); "": nothing
+
+  // The value of a metric at a point. A task's metric has that name in every run that has the task:
+  // the only task's is also that of the bare name, and the bare name is the first task's.
+  double Value(const CurvePoint& point, const std::string& metric) const;
 };
 // Throws Error, naming the folder or file, for a folder that is no run's, and a damaged file.
 KeptRun ReadKeptRun(const std::string& folder);

@@ -23,9 +23,12 @@ constexpr char kFooter[] =
     "seed count as one. A folder that is named twice is read once. Rows and time are sums over the "
     "starts of a run, without those that were killed. Long values in tables are shortened, those "
     "of --json are whole.\n"
+    "A metric of a task, as auc-like, is also that of runs that have this task alone, and auc is "
+    "that of the first task.\n"
     "A run with a damaged file is left out and listed below the tables with what is wrong; the "
     "exit code is then 1. A note there says where the curve of a finished run is not that of its "
-    "result.json.\n";
+    "result.json, and where a start has evaluated a step again to other numbers than a start "
+    "before it.\n";
 
 struct Flags {
   std::vector<std::string> folders;

@@ -267,6 +267,8 @@ RunRecorder::RunRecorder(const TrainFlags& flags)
 void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const RunStart& start) {
   if (!goes_on_)
     for (const char* name : {kRunMetrics, kRunCurve}) fs::remove(PathIn(folder_, name));
+  for (CurvePoint& point : ReadCurve(folder_))
+    earlier_.insert_or_assign(point.step, std::move(point.values));
   fs::remove(PathIn(folder_, kRunResult));
   ReplaceTextFile(PathIn(folder_, kRunConfig), internal::ParseJson(ToJson(config)).dump(2) + "\n");
   KeepLinesUpTo(folder_, start.from.step);
@@ -283,6 +285,17 @@ double RunRecorder::TakeTrainLoss() {
   return loss;
 }
 
+// The loss of training is that of the rows since the line before, which may be of another start.
+void RunRecorder::NoteRepeat(const Json& line) {
+  const auto earlier = earlier_.find(line.at("step").get<int64_t>());
+  if (earlier == earlier_.end() || line.at("metric") == kTrainLoss) return;
+  std::vector<std::string> keys = DifferingNumbers(earlier->second, line);
+  std::erase(keys, kTrainLoss);
+  if (keys.empty()) return;
+  document_["starts"].back()["differs"].push_back({{"step", line.at("step")}, {"keys", keys}});
+  WriteRunDocument(folder_, document_);
+}
+
 void RunRecorder::AddLine(const EvaluationPoint& at, const std::string& metric, double value,
                           Json line) {
   Json json = {{"epoch", at.epoch}, {"step", at.step}};
@@ -290,6 +303,7 @@ void RunRecorder::AddLine(const EvaluationPoint& at, const std::string& metric, 
   json["metric"] = metric;
   json["value"] = value;
   json.update(line);
+  NoteRepeat(json);
   const std::string path = PathIn(folder_, kRunCurve);
   std::ofstream file(path, std::ios::app);
   file << json.dump() << std::endl;

@@ -2,6 +2,7 @@
 #define TESSERA_CLI_TRAIN_RUN_RECORDER_H_
 // `tessera train --run`: the flags that it stands for, and what one start of a run adds to its
 // folder (cli/runs/run_folder.h).
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,7 +49,8 @@ class RunRecorder {
   // Writes config.json and the start. Where the run goes on, removes what curve.jsonl and
   // metrics.jsonl have of later steps, else what an earlier run left.
   void Begin(const TrainConfig& config, const DataSets& data, const RunStart& start);
-  // Has evaluations, and epochs without one, written to curve.jsonl.
+  // Has evaluations, and epochs without one, written to curve.jsonl. run.json notes those of steps
+  // that a start before this one has evaluated, to other numbers.
   void Record(TrainingRunOptions& options);
   void End(const TrainingRunReport& report, const TrainingProgress& at);
   // Notes that the start ended by an error, which is in the log then.
@@ -58,6 +60,7 @@ class RunRecorder {
   void AddLine(const EvaluationPoint& at, const std::string& metric, double value,
                internal::Json line);
   double TakeTrainLoss();
+  void NoteRepeat(const internal::Json& line);
   void EndStart(const std::string& how);
 
   std::string folder_;
@@ -65,7 +68,8 @@ class RunRecorder {
   internal::Json document_;  // run.json
   RunLog log_;
   bool begun_ = false;
-  double loss_sum_ = 0;  // of the rows since the last line
+  std::map<int64_t, internal::Json> earlier_;  // lines of curve.jsonl by starts before, by step
+  double loss_sum_ = 0;                        // of the rows since the last line
   int64_t rows_ = 0, step_ = 0;
 };
 

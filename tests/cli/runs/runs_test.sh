@@ -138,7 +138,70 @@ has out "note: cut/curve.jsonl was cut: it lacks step 32, which result.json has"
 json cut.json 'sorted(r["note"] is None for r in d["runs"]) == [False, True]'
 cp all/0.2-3/curve.jsonl cut/curve.jsonl
 run 0 runs cut
-has out "note: cut/curve.jsonl was changed: it has other values than result.json at step 7, step "
+has out "note: cut/curve.jsonl was changed: it has other values than result.json at step 7 ("
+cp all/0.2-2/curve.jsonl cut/curve.jsonl
+sed -i '2s/"log_loss":[0-9.]*/"log_loss":0.5/' cut/curve.jsonl  # not what runs are compared by
+run 0 runs cut
+has out "it has other values than result.json at step 14 (log_loss)"
+cp all/0.2-2/curve.jsonl cut/curve.jsonl
+python3 - <<'EOF' || fail "another best"
+import json
+result = json.load(open("cut/result.json"))
+result["best"]["value"] = 0.9
+json.dump(result, open("cut/result.json", "w"))
+EOF
+run 0 runs cut
+has out "note: cut/result.json says that the best auc is 0.9, of step "
+
+# ---- a start that evaluates a step again, to other numbers than a line that is there
+run 0 "${every[@]}" --epochs 1 --run twice
+run 0 "${every[@]}" --epochs 2 --run twice
+run 0 runs twice --json twice.json
+json twice.json 'd["runs"][0]["note"] is None'
+run 0 "${every[@]}" --epochs 1 --run moved
+python3 - <<'EOF' || fail "a line of a start that was cut off"
+import json
+line = json.loads(open("twice/curve.jsonl").read().splitlines()[-1])
+line.update(auc=0.25, value=0.25)
+open("moved/curve.jsonl", "a").write(json.dumps(line) + "\n")
+EOF
+run 0 "${every[@]}" --epochs 2 --run moved
+run 0 runs moved twice --json moved.json
+has out "note: moved: start 2 has evaluated step 32 to other numbers than a start before it (value, \
+auc)"
+json moved.json 'sorted(r["note"] is None for r in d["runs"]) == [False, True]'
+
+# ---- one task and several: its metrics have its name in both
+cat >one.json <<'END'
+{"tables": [{"name": "a", "rows": 100, "dim": 4, "features": ["user"]}],
+ "model": {"type": "dlrm", "dense_in": 1, "dense_arch": [8, 4], "over_arch": [4, 1]},
+ "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "adam", "lr": 0.01}},
+ "data": {"format": "csv", "dense": ["price"], "labels": ["like", "buy"],
+          "features": ["user"]},
+ "train": {"batch_size": 32}}
+END
+python3 - <<'EOF'
+import json
+config = json.load(open("one.json"))
+config["model"] = {"type": "mmoe", "dense_in": 1, "dense_arch": [8], "experts": 2,
+                   "expert_arch": [8], "tower_arch": [4, 1],
+                   "tasks": [{"label": "like"}, {"label": "buy"}]}
+json.dump(config, open("several.json", "w"))
+print("user,price,like,buy", file=open("tasks.csv", "w"))
+for n in range(1200):
+  print(f"{n % 97},{n % 7},{int(n % 97 > 50)},{int(n % 7 > 3)}", file=open("tasks.csv", "a"))
+EOF
+for model in one several; do
+  run 0 train --config $model.json --data tasks.csv --train-rows 0:1000 --eval-rows 1000:1200 \
+    --run tasks/$model
+done
+for metric in auc-like auc log_loss-like; do
+  run 0 runs tasks --metric $metric --json tasks.json
+  json tasks.json 'len(d["runs"]) == 2 and all(r["best"] > 0 for r in d["runs"])'
+done
+run 0 runs tasks/one tasks/several --metric auc-buy --json tasks.json
+json tasks.json 'sorted(r["best"] is None for r in d["runs"]) == [False, True]'
+cp all/0.2-3/curve.jsonl cut/curve.jsonl
 echo '{' >cut/result.json
 run 0 runs cut
 has out "note: the curve is held against no result: cut/result.json: parse error"
@@ -152,6 +215,7 @@ fails_saying "nowhere: it is no folder of tessera train --run" runs nowhere
 mkdir empty
 fails_saying "empty: there is no run of tessera train --run in it" runs empty
 fails_saying "no metric that evaluations are compared by is called 'x'" runs all --metric x
+fails_saying "is called 'auc-dislike'" runs tasks --metric auc-dislike
 fails_saying "train_loss: no run has two values of it" runs files --svg files.svg
 fails_saying "small.json: a file is there that is not a report of tessera runs" runs all \
   --json small.json
