@@ -17,13 +17,23 @@
 namespace tessera::cli {
 namespace {
 
+// Whether a run has begun, or has failed before; a damaged one is read later, which says so.
+bool HasHappened(const std::string& path) {
+  if (std::filesystem::exists(PathIn(path, kRunConfig))) return true;
+  try {
+    return HasFailed(path);
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 // The folder itself, or the runs in it that have begun, by name.
 std::vector<std::string> RunsIn(const std::string& folder) {
   if (IsRunFolder(folder) || !std::filesystem::is_directory(folder)) return {folder};
   std::vector<std::string> runs;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (const std::string path = PathIn(folder, entry.path().filename().string());
-        IsRunFolder(path) && std::filesystem::exists(PathIn(path, kRunConfig)))
+        IsRunFolder(path) && HasHappened(path))
       runs.push_back(path);
   if (runs.empty()) throw Error(Format("{}: there is no run of tessera train --run in it", folder));
   std::ranges::sort(runs);
@@ -50,6 +60,10 @@ FoundRuns ReadRuns(const std::vector<std::string>& folders) {
   for (const std::string& path : PathsOf(folders)) {
     CheckRunFolder(path);
     try {
+      if (const std::string why = NotBegunText(path); !why.empty()) {
+        found.unread.push_back({path, why, /*is_damaged=*/!HasFailed(path)});
+        continue;
+      }
       found.runs.push_back(ReadKeptRun(path));
       found.runs.back().note = CurveNote(found.runs.back());
     } catch (const Error& error) {
@@ -57,9 +71,11 @@ FoundRuns ReadRuns(const std::vector<std::string>& folders) {
     }
   }
   if (!found.runs.empty()) return found;
-  if (found.unread.size() == 1) throw Error(found.unread.front().why);
-  throw Error(Format("none of {} runs can be read; the first: {}", found.unread.size(),
-                     found.unread.front().why));
+  const UnreadRun& first = found.unread.front();
+  const std::string why =
+      first.why.starts_with(first.path) ? first.why : Format("{}: {}", first.path, first.why);
+  if (found.unread.size() == 1) throw Error(why);
+  throw Error(Format("none of {} runs can be read; the first: {}", found.unread.size(), why));
 }
 
 }  // namespace
@@ -100,9 +116,10 @@ RunComparison CompareFolders(const std::vector<std::string>& folders, const Comp
 }
 
 void ThrowIfUnread(const RunComparison& comparison) {
-  if (comparison.unread.empty()) return;
-  throw Error(Format("{} of {} runs cannot be read: what is wrong is below the table",
-                     comparison.unread.size(), comparison.unread.size() + comparison.runs.size()));
+  const auto damaged = std::ranges::count_if(comparison.unread, &UnreadRun::is_damaged);
+  if (damaged == 0) return;
+  throw Error(Format("{} of {} runs cannot be read: what is wrong is below the table", damaged,
+                     comparison.unread.size() + comparison.runs.size()));
 }
 
 }  // namespace tessera::cli

@@ -23,7 +23,7 @@ void ClaimComparison(const ComparisonFlags& flags, Outputs& outputs);
 // for an --svg without a curve, which without `needs_curve` is only said on standard error.
 RunComparison CompareFolders(const std::vector<std::string>& folders, const ComparisonFlags& flags,
                              bool needs_curve);
-// Throws Error for a comparison that lists runs that cannot be read.
+// Throws Error for a comparison that lists damaged runs.
 void ThrowIfUnread(const RunComparison& comparison);
 
 }  // namespace tessera::cli

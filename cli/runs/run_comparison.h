@@ -35,9 +35,11 @@ struct RunGroup {
   MeanValue last, best;               // over the seeds of runs that are finished
 };
 
-// A run whose folder has a file that is not what it should be, and what is wrong with it.
+// A run that cannot be compared, and why not: its folder has a file that is not what it should be,
+// or it failed before its first step.
 struct UnreadRun {
   std::string path, why;
+  bool is_damaged = true;
 };
 
 struct RunComparison {

@@ -196,6 +196,24 @@ std::optional<RunFinish> FinishOf(const Json& document) {
   return finish;
 }
 
+std::string NotBegunText(const std::string& folder) {
+  if (std::filesystem::exists(PathIn(folder, kRunConfig))) return "";
+  const Json document = ReadRunDocument(folder);
+  JsonObject run(document, "");
+  const Json* const found = internal::FindField(run, kRunFailed);
+  if (found == nullptr || !document.at("starts").empty())
+    return Format("there is no {} in it: no start has come to its first step", kRunConfig);
+  JsonObject failed(*found, kRunFailed);
+  std::string error;
+  failed.Required(kRunError, error);
+  return Format("it failed before its first step: {}", error);
+}
+
+bool HasFailed(const std::string& folder) {
+  return !std::filesystem::exists(PathIn(folder, kRunConfig)) &&
+         ReadRunDocument(folder).contains(kRunFailed);
+}
+
 bool HasSaved(const Json& document) {
   if (FinishOf(document)) return true;
   return std::ranges::any_of(document.at("starts"), [](const Json& start) {

@@ -6,7 +6,8 @@
 //                  "stopped_early"}}: each start's time, command, version, build, machine, data,
 //                  place, rows and seconds, and "differs": [{"step", "keys"}] where it evaluated a
 //                  step that a start before it had evaluated, to other numbers; "finished" once
-//                  nothing is left to train
+//                  nothing is left to train; "failed" {"time", "command", "error"} where no start
+//                  has come to its first step
 //   config.json    the configuration as it was resolved, flags included
 //   log.txt        what was printed, of all starts
 //   metrics.jsonl  metrics of the training (train/run/training_metrics.h)
@@ -27,6 +28,7 @@ namespace tessera::cli {
 inline constexpr char kRunDocument[] = "run.json", kRunConfig[] = "config.json",
                       kRunLog[] = "log.txt", kRunMetrics[] = "metrics.jsonl",
                       kRunCurve[] = "curve.jsonl", kRunResult[] = "result.json";
+inline constexpr char kRunFailed[] = "failed", kRunError[] = "error";  // keys of run.json
 inline constexpr char kTrainLoss[] = "train_loss";
 
 bool IsRunFolder(const std::string& folder);
@@ -41,6 +43,13 @@ internal::Json NewRunDocument();
 // where a part that this library reads is not what it should be.
 internal::Json ReadRunDocument(const std::string& folder);
 void WriteRunDocument(const std::string& folder, const internal::Json& document);
+
+// A sentence about a run that no start of which has come to its first step, so that its folder has
+// no config.json: what the last start failed at, if that is known. "" for a run that has begun.
+// Throws Error as ReadRunDocument.
+std::string NotBegunText(const std::string& folder);
+// Whether such a run has failed, and is not about to begin.
+bool HasFailed(const std::string& folder);
 
 // Where a run that has nothing left to train stands.
 struct RunFinish {

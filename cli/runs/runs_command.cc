@@ -25,6 +25,7 @@ constexpr char kFooter[] =
     "of --json are whole.\n"
     "A metric of a task, as auc-like, is also that of runs that have this task alone, and auc is "
     "that of the first task.\n"
+    "A run that failed before its first step is listed below the tables with the reason. "
     "A run with a damaged file is left out and listed below the tables with what is wrong; the "
     "exit code is then 1. A note there says where the curve of a finished run is not that of its "
     "result.json, and where a start has evaluated a step again to other numbers than a start "

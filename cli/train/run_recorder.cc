@@ -272,7 +272,7 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
   fs::remove(PathIn(folder_, kRunResult));
   ReplaceTextFile(PathIn(folder_, kRunConfig), internal::ParseJson(ToJson(config)).dump(2) + "\n");
   KeepLinesUpTo(folder_, start.from.step);
-  document_.erase("finished");
+  for (const char* key : {"finished", kRunFailed}) document_.erase(key);
   document_["starts"].push_back(StartJson(data, start));
   WriteRunDocument(folder_, document_);
   begun_ = true;
@@ -357,7 +357,11 @@ void RunRecorder::End(const TrainingRunReport& report, const TrainingProgress& a
 
 void RunRecorder::Fail(const std::string& error) {
   log_.AddError(error);
-  if (begun_) EndStart("error: " + error);
+  if (begun_) return EndStart("error: " + error);
+  if (fs::exists(PathIn(folder_, kRunConfig))) return;  // of starts before this one
+  document_[kRunFailed] = {
+      {"time", UtcTimeText()}, {"command", CommandText(CommandWords())}, {kRunError, error}};
+  WriteRunDocument(folder_, document_);
 }
 
 }  // namespace tessera::cli

@@ -53,7 +53,8 @@ class RunRecorder {
   // that a start before this one has evaluated, to other numbers.
   void Record(TrainingRunOptions& options);
   void End(const TrainingRunReport& report, const TrainingProgress& at);
-  // Notes that the start ended by an error, which is in the log then.
+  // Notes that the start ended by an error, which is in the log then; where no start has begun, it
+  // is in run.json, too.
   void Fail(const std::string& error);
 
  private:

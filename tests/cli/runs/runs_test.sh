@@ -167,8 +167,8 @@ open("moved/curve.jsonl", "a").write(json.dumps(line) + "\n")
 EOF
 run 0 "${every[@]}" --epochs 2 --run moved
 run 0 runs moved twice --json moved.json
-has out "note: moved: start 2 has evaluated step 32 to other numbers than a start before it (value, \
-auc)"
+has out "note: moved: start 2 has evaluated step 32 to other numbers than a start before it \
+(value, auc)"
 json moved.json 'sorted(r["note"] is None for r in d["runs"]) == [False, True]'
 
 # ---- one task and several: its metrics have its name in both
@@ -209,6 +209,28 @@ cp -r files/clicks cut_epochs
 : >cut_epochs/curve.jsonl
 run 0 runs cut_epochs
 has out "note: cut_epochs/curve.jsonl was cut: it lacks epoch 1, which result.json has"
+
+# ---- a start that fails before its first step is named with the reason, and the next one begins
+mkdir starts
+run 1 "${every[@]}" --data no_such.tsv --run starts/bad_data
+run 1 "${every[@]}" --set train.batch_size=0 --run starts/bad_config
+fails_saying "starts/bad_data: it failed before its first step: no_such.tsv: cannot be read" runs \
+  starts/bad_data
+fails_saying "none of 2 runs can be read; the first: starts/bad_config: it failed before its first \
+step: " runs starts
+run 0 "${every[@]}" --run starts/good
+run 0 runs starts --json starts.json
+has out "not read: starts/bad_data: it failed before its first step: no_such.tsv: cannot be read"
+json starts.json 'len(d["runs"]) == 1 and [r["path"] for r in d["unread"]] == [
+  "starts/bad_config", "starts/bad_data"]'
+run 0 "${every[@]}" --run starts/bad_data
+json starts/bad_data/run.json '"failed" not in d and len(d["starts"]) == 1'
+mkdir starts/begins
+echo '{"tessera_run": 1, "starts": []}' >starts/begins/run.json
+run 0 runs starts
+lacks out "starts/begins"
+fails_saying "starts/begins: there is no config.json in it: no start has come to its first step" \
+  runs starts/begins
 
 # ---- refused
 fails_saying "nowhere: it is no folder of tessera train --run" runs nowhere
