@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,32 +90,59 @@ std::string CommandPath(const CLI::App& app) {
   return path;
 }
 
-// The words that no flag or argument takes, as they stand on the line; without `recurse` those
-// before the command.
-std::string Remaining(const CLI::App& app, bool recurse = true) {
+std::string Joined(const std::vector<std::string>& words) {
   std::string text;
-  for (const std::string& word : app.remaining(recurse)) text += (text.empty() ? "" : " ") + word;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
+}
+
+// The words of a line that no flag or argument takes; without `recurse` those before the command.
+// Those behind a -- count where all others are taken: else they would be, too.
+std::vector<std::string> Remaining(const CLI::App& app, const std::vector<std::string>& line,
+                                   bool recurse = true) {
+  const std::vector<std::string> all = app.remaining(recurse);
+  const std::span before(line.begin(), std::ranges::find(line, "--"));
+  std::vector<std::string> words;
+  for (const std::string& word : before)
+    if (std::ranges::count(all, word) > 0) words.push_back(word);
+  const bool any = recurse ? !words.empty() : !Remaining(app, line).empty();
+  return any ? words : all;
 }
 
 // The sentence about a word that was not expected: "'trian' is no command", "--epcohs 3: not
 // expected by tessera train".
-std::string Unexpected(const CLI::App& app) {
+std::string Unexpected(const CLI::App& app, const std::vector<std::string>& line) {
   if (app.get_subcommands().empty())
     return Format("'{}' is no command", app.remaining(/*recurse=*/true).front());
-  if (const std::string before = Remaining(app, /*recurse=*/false); before.starts_with('-'))
+  if (const std::string before = Joined(Remaining(app, line, /*recurse=*/false));
+      before.starts_with('-'))
     return Format("{}: flags of a command follow its name: {} {}", before, CommandPath(app),
                   before);
-  return Format("{}: not expected by {}", Remaining(app), CommandPath(app));
+  return Format("{}: not expected by {}", Joined(Remaining(app, line)), CommandPath(app));
+}
+
+// The sentence about the first flag of a line that belongs elsewhere on it; "" where there is none.
+std::string ElsewhereText(const CLI::App& app, const ChosenWork& chosen,
+                          const std::vector<std::string>& line) {
+  if (!chosen.elsewhere) return "";
+  for (const std::string& word : Remaining(app, line)) {
+    const std::string flag = word.substr(0, word.find('='));
+    if (const std::string where = chosen.elsewhere(flag); !where.empty())
+      return Format("{}: {}", flag, where);
+  }
+  return "";
 }
 
 // Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
-int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
+int ExitOnParse(const CLI::App& app, const CLI::ParseError& error, const ChosenWork& chosen,
+                const std::vector<std::string>& line) {
   // `tessera trian --help` asks for the help of a command that is not there.
   const bool no_command = app.get_subcommands().empty() && !app.remaining().empty();
   const bool unexpected = no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   if (error.get_exit_code() == 0 && !no_command) return AfterOutput(app.exit(error));
-  return Fail(Format("{}{} (see {} --help)", unexpected ? Unexpected(app) : error.what(),
+  if (const std::string text = ElsewhereText(app, chosen, line); !text.empty())
+    return Fail(Format("{} (see {} --help)", text, CommandPath(app)));
+  return Fail(Format("{}{} (see {} --help)", unexpected ? Unexpected(app, line) : error.what(),
                      Suggestion(app), CommandPath(app)));
 }
 
@@ -261,6 +289,11 @@ Flag Command::AddWords(const std::string& names,
   return Flag(option->delimiter(','));
 }
 
+void Command::SayElsewhere(std::function<std::string(const std::string& flag)> where) {
+  app_->preparse_callback(
+      [chosen = chosen_, where = std::move(where)](size_t) { chosen->elsewhere = where; });
+}
+
 void Command::ShowDefaults() { app_->option_defaults()->always_capture_default(); }
 
 void Command::Footer(const std::string& text) { app_->footer(text); }
@@ -285,6 +318,15 @@ void Command::AddCommandsWhenChosen(std::function<void(Command)> add, Work work,
   });
 }
 
+bool IsFlagOf(const std::string& word, const std::function<void(Command)>& add) {
+  if (!word.starts_with('-')) return false;
+  CLI::App app;
+  app.set_help_flag();
+  ChosenWork none;
+  add(Command(&app, &none));
+  return app.get_option_no_throw(word.substr(0, word.find('='))) != nullptr;
+}
+
 void ParseFlags(const std::string& command, std::vector<std::string> words,
                 const std::function<void(Command)>& add) {
   CLI::App app("", command);
@@ -297,7 +339,8 @@ void ParseFlags(const std::string& command, std::vector<std::string> words,
   try {
     app.parse(std::move(words));
   } catch (const CLI::ExtrasError&) {
-    throw Error(Format("{}: not expected by {}{}", Remaining(app), command, Suggestion(app)));
+    throw Error(Format("{}: not expected by {}{}", Joined(app.remaining(/*recurse=*/true)), command,
+                       Suggestion(app)));
   } catch (const CLI::ParseError& error) {
     throw Error(Format("{} (of {})", error.what(), command));
   }
@@ -317,13 +360,12 @@ int RunCommandLine(int argc, char** argv, const std::string& description, const 
   Command tessera(&app, &chosen);
   tessera.AddLogFlags();  // they may also stand before the command
   add(tessera);
+  const std::vector<std::string> words = WordsOf(argc, argv);
   try {
-    std::vector<std::string> words = WordsOf(argc, argv);
-    std::ranges::reverse(words);  // CLI11 takes the last one first
-    app.parse(std::move(words));
+    app.parse(std::vector(words.rbegin(), words.rend()));  // CLI11 takes the last one first
   } catch (const CLI::ParseError& error) {
     SetLog(chosen.log);
-    return ExitOnParse(app, error);
+    return ExitOnParse(app, error, chosen, words);
   } catch (const Error& error) {
     SetLog(chosen.log);
     return Fail(ErrorText(error));

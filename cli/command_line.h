@@ -71,6 +71,9 @@ using Work = std::function<int()>;
 struct ChosenWork {
   Work work = nullptr;
   LogOptions log = {};
+  // Says of a flag that no command takes where it stands what to write instead; "" where nobody
+  // knows.
+  std::function<std::string(const std::string& flag)> elsewhere = nullptr;
 };
 
 // `tessera`, or one of its commands; copies name the same one.
@@ -82,6 +85,8 @@ class Command {
   // --log-format.
   Command AddCommand(const std::string& name, const std::string& description);
   void AddLogFlags();
+  // `where` says of a flag that belongs elsewhere on the line, where; "" of others.
+  void SayElsewhere(std::function<std::string(const std::string& flag)> where);
   // A value that goes into `value`, which outlives the command. T: bool (a switch), int, int64_t,
   // uint64_t, double, float, std::string, std::optional of int, int64_t or double, std::vector of
   // std::string or int64_t.
@@ -106,6 +111,9 @@ class Command {
   CLI::App* app_;
   ChosenWork* chosen_;
 };
+
+// Whether `word`, "--set" or "--set=1", begins with the name of a flag that `add` adds.
+bool IsFlagOf(const std::string& word, const std::function<void(Command)>& add);
 
 // Parses words as the flags of `command` that `add` adds, and does no work. Throws Error, which
 // names the command, for words that it does not take; --help is one.

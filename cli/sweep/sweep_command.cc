@@ -21,6 +21,7 @@
 #include "cli/sweep/halving.h"
 #include "cli/sweep/processes.h"
 #include "cli/sweep/sweep_plan.h"
+#include "cli/train/train_command_flags.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
@@ -301,6 +302,31 @@ void AddValueFlags(Command command, SweepFlags& f) {
       .Value("S1,S2|N");
 }
 
+void AddOwnFlags(Command command, SweepFlags& values, int& jobs, ComparisonFlags& comparison) {
+  AddValueFlags(command, values);
+  command.Add("--jobs", jobs, "Train N trials at a time")
+      .Within(NumbersFrom(1, 1024))
+      .ShowDefault()
+      .Value("N");
+  AddComparisonFlags(command, comparison);
+}
+
+bool IsOfTrain(const std::string& word) {
+  TrainFlags train;
+  return IsFlagOf(word, [&](Command command) { AddTrainFlags(command, train); });
+}
+
+// Throws Error for a flag of the sweep among the options of tessera train.
+void CheckPlaces(const std::vector<std::string>& after) {
+  SweepFlags values;
+  ComparisonFlags comparison;
+  int jobs = 1;
+  const auto add = [&](Command command) { AddOwnFlags(command, values, jobs, comparison); };
+  for (const std::string& word : after)
+    if (IsFlagOf(word, add) && !IsOfTrain(word))
+      throw Error(Format("{} after --: it is a flag of tessera sweep: write it before --", word));
+}
+
 }  // namespace
 
 void AddSweepCommand(Command app) {
@@ -311,14 +337,19 @@ void AddSweepCommand(Command app) {
   const auto f = std::make_shared<Flags>();
   command.Add("folder", f->folder, "The folder that gets the trials").Required().Value("DIR");
   command.Add("options", f->train, "Options of tessera train, after --").Value("-- OPTIONS");
-  AddValueFlags(command, f->values);
-  command.Add("--jobs", f->jobs, "Train N trials at a time")
-      .Within(NumbersFrom(1, 1024))
-      .ShowDefault()
-      .Value("N");
-  AddComparisonFlags(command, f->comparison);
+  AddOwnFlags(command, f->values, f->jobs, f->comparison);
   command.Footer(kFooter);
-  command.Run([f] { return Sweep(*f); });
+  command.SayElsewhere([](const std::string& flag) -> std::string {
+    if (!IsOfTrain(flag)) return "";
+    return Format(
+        "it is a flag of tessera train, and those stand after --: tessera sweep DIR "
+        "--grid KEY=V1,V2 -- --config FILE {} …; before -- stand those of the sweep",
+        flag);
+  });
+  command.Run([f] {
+    CheckPlaces(f->train);
+    return Sweep(*f);
+  });
 }
 
 }  // namespace tessera::cli

@@ -279,6 +279,18 @@ refused "standard input can be read once" sweep new "${grid[@]}" -- "${train[@]}
 refused "--help: not expected by tessera train" sweep new "${grid[@]}" -- "${train[@]}" --help
 refused "--epcohs 3: not expected by tessera train; did you mean --epochs?" sweep new \
   "${grid[@]}" -- --config short.json --epcohs 3
+# ---- a flag on the wrong side of --
+for given in "--set $rate=1" "--set=$rate=1" "--config short.json" "--batch-size 8"; do
+  flag=${given%%[ =]*}
+  refused "$flag: it is a flag of tessera train, and those stand after --: tessera sweep DIR \
+--grid KEY=V1,V2 -- --config FILE $flag …; before -- stand those of the sweep" sweep new \
+    "${grid[@]}" $given -- "${train[@]}"
+done
+refused "--config: it is a flag of tessera train" sweep new "${grid[@]}" "${train[@]}"
+refused "--grid after --: it is a flag of tessera sweep: write it before --" sweep new --seeds 2 \
+  -- "${train[@]}" --grid $rate=1,2
+refused "--jbos 2: not expected by tessera sweep; did you mean --jobs?" sweep new "${grid[@]}" \
+  --jbos 2 -- "${train[@]}"
 refused "no metric that evaluations are compared by is called 'x'" sweep new "${grid[@]}" \
   --metric x -- "${train[@]}"
 refused "small.json: it is a file; expected a folder for the sweep" sweep small.json \
