@@ -5,6 +5,7 @@
 
 #include "runtime/base/names.h"
 #include "runtime/base/size_limits.h"
+#include "runtime/json/json_fields.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/json/json_seal.h"
 #include "train/config/data_json.h"
@@ -15,7 +16,6 @@ namespace {
 
 using internal::Json;
 using internal::JsonObject;
-using internal::ThrowExpected;
 
 constexpr int64_t kFormat = 2;
 constexpr int64_t kMaxVersion = int64_t{1} << 62;  // versions after it are counted up
@@ -197,10 +197,9 @@ ModelSpec ReadSpec(const Json& json) {
   object.Optional("search", spec.search);
   if (const Json* trained = object.Find("trained")) spec.trained = ReadTrained(*trained);
   if (const Json* data = object.Find("data")) spec.data = internal::DataFromJson(*data, "data");
-  const Json& tables = object.Require("tables");
-  if (!tables.is_array()) ThrowExpected("tables", "a list", tables);
-  for (size_t i = 0; i < tables.size(); ++i)
-    spec.tables.push_back(ReadTable(tables[i], Format("tables[{}]", i)));
+  internal::ForEachElement(object, "tables", [&](const Json& table, const std::string& where) {
+    spec.tables.push_back(ReadTable(table, where));
+  });
   object.Finish();
   CheckTables(spec);
   return spec;

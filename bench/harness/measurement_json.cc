@@ -112,10 +112,9 @@ BenchRun ParseRun(const Json& json) {
   ReadField(object, "rounds", run.rounds);
   ReadField(object, "cold", run.cold);
   ReadPairs(object, "context", run.context);
-  const Json& rows = object.Require("rows");
-  if (!rows.is_array()) internal::ThrowExpected("rows", "a list", rows);
-  for (size_t i = 0; i < rows.size(); ++i)
-    run.rows.push_back(RowFromJson(rows[i], Format("rows[{}]", i), run));
+  internal::ForEachElement(object, "rows", [&](const Json& row, const std::string& where) {
+    run.rows.push_back(RowFromJson(row, where, run));
+  });
   object.Finish();
   return run;
 }

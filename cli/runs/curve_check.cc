@@ -16,14 +16,6 @@ namespace {
 using internal::Json;
 using internal::JsonObject;
 
-// The list of an object under a key, empty where there is none.
-Json ListIn(JsonObject& object, const char* key) {
-  const Json* const list = internal::FindField(object, key);
-  if (list == nullptr) return Json::array();
-  if (!list->is_array()) internal::ThrowExpected(object.at(key), "a list", *list);
-  return *list;
-}
-
 // A line that the curve has to have: an evaluation, or without them an epoch.
 struct Expected {
   std::string name;   // "step 79", "epoch 1"
@@ -35,14 +27,14 @@ std::vector<Expected> ExpectedOf(const Json& result, bool of_epochs) {
   JsonObject report(result, "");
   const char* const list = of_epochs ? "epochs" : "evaluations";
   const char* const key = of_epochs ? "epoch" : "step";
-  const Json entries = ListIn(report, list);
   std::vector<Expected> expected;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    JsonObject entry(entries[i], Format("{}[{}]", list, i));
-    int64_t place = 0;
-    entry.Required(key, place);
-    expected.push_back({Format("{} {}", key, place), place, entries[i]});
-  }
+  if (const Json* const entries = internal::FindList(report, list))
+    internal::ForEachElement(*entries, list, [&](const Json& value, const std::string& where) {
+      JsonObject entry(value, where);
+      int64_t place = 0;
+      entry.Required(key, place);
+      expected.push_back({Format("{} {}", key, place), place, value});
+    });
   return expected;
 }
 

@@ -62,9 +62,8 @@ void CheckRows(const Json& value, const std::string& where) {
   JsonObject rows(value, where);
   std::string range;
   rows.Required("rows", range);
-  const Json& paths = rows.Require("paths");
-  if (!paths.is_array()) internal::ThrowExpected(rows.at("paths"), "a list", paths);
-  for (size_t i = 0; i < paths.size(); ++i) JsonObject(paths[i], Format("{}.paths[{}]", where, i));
+  internal::ForEachElement(
+      rows, "paths", [](const Json& path, const std::string& place) { JsonObject(path, place); });
 }
 
 void CheckDiffers(const Json& value, const std::string& where) {
@@ -82,11 +81,8 @@ void CheckStart(const Json& value, const std::string& where) {
   start.Optional("rows", run.rows);
   start.Optional("seconds", run.seconds);
   start.Optional("training_seconds", run.training_seconds);
-  if (const Json* const list = internal::FindField(start, "differs")) {
-    if (!list->is_array()) internal::ThrowExpected(start.at("differs"), "a list", *list);
-    for (size_t i = 0; i < list->size(); ++i)
-      CheckDiffers((*list)[i], Format("{}[{}]", start.at("differs"), i));
-  }
+  if (const Json* const list = internal::FindList(start, "differs"))
+    internal::ForEachElement(*list, start.at("differs"), CheckDiffers);
   const Json* const found = internal::FindField(start, "data");
   if (found == nullptr) return;
   JsonObject data(*found, start.at("data"));
@@ -173,9 +169,7 @@ Json ReadRunDocument(const std::string& folder) {
   return internal::ReadDocument(ReadTextFile(path), path, [](Json json) {
     JsonObject document(json, "");
     internal::CheckVersion(document, kVersionKey, kVersion);
-    const Json& starts = document.Require("starts");
-    if (!starts.is_array()) internal::ThrowExpected("starts", "a list", starts);
-    for (size_t i = 0; i < starts.size(); ++i) CheckStart(starts[i], Format("starts[{}]", i));
+    internal::ForEachElement(document, "starts", CheckStart);
     FinishOf(json);
     return json;
   });

@@ -180,8 +180,9 @@ Json ReadSweepDocument(const std::string& path) {
     if (const Json& asked = document.Require("asked"); !asked.is_object())
       internal::ThrowExpected("asked", "an object", asked);
     document.Require("config");
-    if (document.Has("rungs") && (!json["rungs"].is_array() || json["rungs"].empty()))
-      internal::ThrowExpected("rungs", "a list of one or more", json["rungs"]);
+    constexpr char kSome[] = "a list of one or more";
+    if (document.Has("rungs") && internal::RequireList(json["rungs"], "rungs", kSome).empty())
+      internal::ThrowExpected("rungs", kSome, json["rungs"]);
     return json;
   });
 }

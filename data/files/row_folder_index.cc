@@ -7,6 +7,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/files/files.h"
+#include "runtime/json/json_fields.h"
 #include "runtime/json/json_seal.h"
 
 namespace tessera {
@@ -43,14 +44,6 @@ Json ToJson(const RowFolderIndex& index) {
 }
 
 // ---- from JSON
-
-// fn(element, place) for the elements of a list.
-template <typename Fn>
-void ForEachElement(JsonObject& object, const char* key, Fn&& fn) {
-  const Json& list = object.Require(key);
-  if (!list.is_array()) ThrowExpected(object.at(key), "a list", list);
-  for (size_t i = 0; i < list.size(); ++i) fn(list[i], Format("{}[{}]", object.at(key), i));
-}
 
 // fn(key, value) for the strings of an object.
 template <typename Fn>

@@ -13,6 +13,7 @@ using internal::JsonObject;
 using internal::ParseField;
 using internal::ReadJson;
 using internal::RequiredWord;
+using internal::RequireList;
 using internal::ThrowExpected;
 
 constexpr char kVersionKey[] = "tessera_profile";
@@ -80,24 +81,20 @@ double PriceIn(const Json& value, const std::string& where) {
   return price;
 }
 
-void CheckList(const Json& value, const std::string& where, const char* expected) {
-  if (!value.is_array()) ThrowExpected(where, expected, value);
-}
-
 void Read(const Json& value, const std::string& where, double& price) {
   price = PriceIn(value, where);
 }
 
 // The two entries of a pair, of which the first is above that of the pair before.
 double PairIn(const Json& pair, const std::string& where, double before, const char* expected) {
-  if (!pair.is_array() || pair.size() != 2) ThrowExpected(where, expected, pair);
+  if (RequireList(pair, where, expected).size() != 2) ThrowExpected(where, expected, pair);
   const double at = PriceIn(pair[0], where + "[0]");
   if (at <= before) ThrowExpected(where + "[0]", Format("a number above {}", before), pair[0]);
   return at;
 }
 
 void Read(const Json& value, const std::string& where, CostCurve& curve) {
-  CheckList(value, where, "a list of [at, seconds]");
+  RequireList(value, where, "a list of [at, seconds]");
   for (size_t i = 0; i < value.size(); ++i) {
     const std::string place = Format("{}[{}]", where, i);
     const double at =
@@ -107,7 +104,7 @@ void Read(const Json& value, const std::string& where, CostCurve& curve) {
 }
 
 void Read(const Json& value, const std::string& where, RowPriceTable& table) {
-  CheckList(value, where, "a list of [row bytes, curve]");
+  RequireList(value, where, "a list of [row bytes, curve]");
   for (size_t i = 0; i < value.size(); ++i) {
     const std::string place = Format("{}[{}]", where, i);
     const double before = table.empty() ? 0 : static_cast<double>(table.back().row_bytes);
@@ -179,7 +176,7 @@ int CountIn(JsonObject& object, const char* key, int least) {
 }
 
 void Read(const Json& value, const std::string& where, std::vector<CollectivePrices>& out) {
-  CheckList(value, where, "a list of collectives");
+  RequireList(value, where, "a list of collectives");
   for (size_t i = 0; i < value.size(); ++i) {
     JsonObject object(value[i], Format("{}[{}]", where, i));
     CollectivePrices c;
@@ -192,7 +189,7 @@ void Read(const Json& value, const std::string& where, std::vector<CollectivePri
 }
 
 void Read(const Json& value, const std::string& where, std::vector<StepOverhead>& out) {
-  CheckList(value, where, "a list of whole steps");
+  RequireList(value, where, "a list of whole steps");
   for (size_t i = 0; i < value.size(); ++i) {
     JsonObject object(value[i], Format("{}[{}]", where, i));
     StepOverhead step;

@@ -26,14 +26,13 @@ void ForEachEntry(JsonObject& object, const char* key, Fn&& fn) {
 // Calls fn(object) for each entry of a list of objects.
 template <typename Fn>
 void ForEachItem(JsonObject& object, const char* key, Fn&& fn) {
-  const Json* items = FindField(object, key);
+  const Json* items = FindList(object, key);
   if (items == nullptr) return;
-  if (!items->is_array()) ThrowExpected(object.at(key), "a list", *items);
-  for (size_t i = 0; i < items->size(); ++i) {
-    JsonObject item((*items)[i], Format("{}[{}]", object.at(key), i));
+  ForEachElement(*items, object.at(key), [&](const Json& value, const std::string& where) {
+    JsonObject item(value, where);
     fn(item);
     item.Finish();
-  }
+  });
 }
 
 // Calls fn(object) for an object under a key, if there is one.

@@ -9,17 +9,11 @@ namespace {
 constexpr char kVersionKey[] = "tessera_placement_rules";
 constexpr int64_t kVersion = 1;
 
-const Json& List(const Json& value, const std::string& where) {
-  if (!value.is_array()) ThrowExpected(where, "a list", value);
-  return value;
-}
-
 void ReadLists(JsonObject& object, const char* key, std::vector<std::vector<std::string>>& out) {
-  const Json* lists = FindField(object, key);
-  if (lists == nullptr) return;
-  const std::string where = object.at(key);
-  for (size_t i = 0; i < List(*lists, where).size(); ++i)
-    ReadJson((*lists)[i], Format("{}[{}]", where, i), out.emplace_back());
+  if (const Json* lists = FindList(object, key))
+    ForEachElement(*lists, object.at(key), [&](const Json& list, const std::string& where) {
+      ReadJson(list, where, out.emplace_back());
+    });
 }
 
 RankCap CapFrom(const Json& value, const std::string& where) {
@@ -39,9 +33,10 @@ PlacementRules RulesFrom(const Json& document) {
   PlacementRules rules;
   ReadLists(object, "together", rules.together);
   ReadLists(object, "apart", rules.apart);
-  if (const Json* caps = FindField(object, "rank_caps"))
-    for (size_t i = 0; i < List(*caps, object.at("rank_caps")).size(); ++i)
-      rules.rank_caps.push_back(CapFrom((*caps)[i], Format("{}[{}]", object.at("rank_caps"), i)));
+  if (const Json* caps = FindList(object, "rank_caps"))
+    ForEachElement(*caps, object.at("rank_caps"), [&](const Json& cap, const std::string& where) {
+      rules.rank_caps.push_back(CapFrom(cap, where));
+    });
   object.Finish();
   return rules;
 }

@@ -12,7 +12,7 @@ constexpr int64_t kVersion = 1;
 
 CollectiveBandwidth CollectiveRow(const Json& row, const std::string& where) {
   constexpr char kExpected[] = "[collective, world, local, bytes per ms]";
-  if (!row.is_array() || row.size() != 4) ThrowExpected(where, kExpected, row);
+  if (RequireList(row, where, kExpected).size() != 4) ThrowExpected(where, kExpected, row);
   std::string name;
   int64_t world = 0, local = 0;
   CollectiveBandwidth out;
@@ -30,12 +30,11 @@ CollectiveBandwidth CollectiveRow(const Json& row, const std::string& where) {
 }
 
 void ReadCommsTable(JsonObject& object, Topology& topology) {
-  const Json* table = FindField(object, "comms_table");
-  if (table == nullptr) return;
-  const std::string where = object.at("comms_table");
-  if (!table->is_array()) ThrowExpected(where, "a list", *table);
-  for (size_t i = 0; i < table->size(); ++i)
-    topology.comms_table.push_back(CollectiveRow((*table)[i], Format("{}[{}]", where, i)));
+  if (const Json* table = FindList(object, "comms_table"))
+    ForEachElement(*table, object.at("comms_table"),
+                   [&](const Json& row, const std::string& where) {
+                     topology.comms_table.push_back(CollectiveRow(row, where));
+                   });
 }
 
 Json CommsTableJson(const Topology& topology) {

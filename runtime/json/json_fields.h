@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/json/json_object.h"
@@ -17,6 +18,35 @@ namespace tessera::internal {
 inline const Json* FindField(JsonObject& object, const char* key) {
   const Json* value = object.Find(key);
   return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+// `value`, which must be a list, or what else `expected` says of one. Throws Error with `where`
+// otherwise.
+inline const Json& RequireList(const Json& value, const std::string& where,
+                               std::string_view expected = "a list") {
+  if (!value.is_array()) ThrowExpected(where, expected, value);
+  return value;
+}
+// The list under a key that must be there.
+inline const Json& RequireList(JsonObject& object, const char* key) {
+  return RequireList(object.Require(key), object.at(key));
+}
+// The list under a key; null where there is none.
+inline const Json* FindList(JsonObject& object, const char* key) {
+  const Json* value = FindField(object, key);
+  return value == nullptr ? nullptr : &RequireList(*value, object.at(key));
+}
+
+// fn(element, place) for the elements of a list at `where`.
+template <typename Fn>
+void ForEachElement(const Json& list, const std::string& where, Fn&& fn) {
+  for (size_t i = 0; i < RequireList(list, where).size(); ++i)
+    fn(list[i], Format("{}[{}]", where, i));
+}
+// fn(element, place) for the elements of the list under a key that must be there.
+template <typename Fn>
+void ForEachElement(JsonObject& object, const char* key, Fn&& fn) {
+  ForEachElement(object.Require(key), object.at(key), fn);
 }
 
 template <typename T>

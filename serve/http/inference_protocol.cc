@@ -7,6 +7,7 @@
 #include <map>
 
 #include "runtime/files/safetensors.h"
+#include "runtime/json/json_fields.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/tensor.h"
 #include "serve/http/body/plain_request.h"
@@ -21,6 +22,7 @@ using tessera::internal::IsText;
 using tessera::internal::Json;
 using tessera::internal::JsonLimits;
 using tessera::internal::JsonObject;
+using tessera::internal::RequireList;
 using tessera::internal::ThrowExpected;
 
 constexpr char kServerName[] = "tessera", kServerVersion[] = "1";
@@ -59,7 +61,7 @@ std::string_view TakeBytes(std::string_view& binary, int64_t bytes, const std::s
 
 // The text of a list that was left unread.
 std::string_view UnreadText(const Json& place, const std::string& where, std::string_view text) {
-  if (!place.is_array()) ThrowExpected(where, "a list", place);
+  RequireList(place, where);
   const size_t begin = place[0], end = place[1];
   return text.substr(begin, end - begin);
 }
@@ -127,7 +129,7 @@ void CheckHeader(std::string_view body, const ModelSpec& spec) {
 void CheckOutputs(JsonObject& request, const ModelSpec& spec) {
   const Json* outputs = request.Find("outputs");
   if (outputs == nullptr) return;
-  if (!outputs->is_array()) ThrowExpected("outputs", "a list", *outputs);
+  RequireList(*outputs, "outputs");
   const std::vector<std::string> there = spec.Outputs();
   std::string names;
   for (const std::string& name : there) names += (names.empty() ? "\"" : " or \"") + name + "\"";
@@ -191,8 +193,7 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
   request.Optional("id", infer.id);
   const bool strict = IsStrict(request);
   CheckOutputs(request, spec);
-  const Json& list = request.Require("inputs");
-  if (!list.is_array()) ThrowExpected("inputs", "a list", list);
+  const Json& list = RequireList(request, "inputs");
   request.Finish();
   std::map<std::string, RequestInput> inputs;
   for (size_t i = 0; i < list.size(); ++i)

@@ -21,14 +21,6 @@ void ForEachMember(JsonObject& object, const char* key, Fn&& fn) {
     fn(name, value, Format("{}.{}", object.at(key), name));
 }
 
-// fn(value, place) for every element of the list `key`.
-template <typename Fn>
-void ForEachElement(JsonObject& object, const char* key, Fn&& fn) {
-  const Json& elements = object.Require(key);
-  if (!elements.is_array()) ThrowExpected(object.at(key), "a list", elements);
-  for (size_t i = 0; i < elements.size(); ++i) fn(elements[i], Format("{}[{}]", object.at(key), i));
-}
-
 std::map<std::string, std::string> StringsAt(JsonObject& object, const char* key);
 DType DTypeAt(JsonObject& object);
 

@@ -42,10 +42,9 @@ TableSharding ParseSharding(const Json& value, const std::string& where) {
   TableSharding sharding;
   sharding.type = RequiredWord(object, "sharding_type", ParseShardingType);
   ReadWord(object, "compute_kernel", ParseComputeKernel, sharding.kernel);
-  const Json& shards = object.Require("shards");
-  if (!shards.is_array()) ThrowExpected(object.at("shards"), "a list", shards);
-  for (size_t i = 0; i < shards.size(); ++i)
-    AddShard(shards[i], Format("{}[{}]", object.at("shards"), i), sharding);
+  ForEachElement(object, "shards", [&](const Json& shard, const std::string& place) {
+    AddShard(shard, place, sharding);
+  });
   object.Finish();
   SortShards(sharding);
   return sharding;

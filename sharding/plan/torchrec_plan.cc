@@ -13,11 +13,11 @@
 namespace tessera {
 namespace {
 
+using internal::ForEachElement;
 using internal::Json;
 using internal::JsonObject;
 using internal::RequiredPair;
 using internal::RequiredWord;
-using internal::ThrowExpected;
 
 // One table as it was printed.
 struct Param {
@@ -145,16 +145,15 @@ class TextReader {
 // ---- JSON
 
 void ReadShards(const Json& shards, const std::string& where, Param& param) {
-  if (!shards.is_array()) ThrowExpected(where, "a list", shards);
-  for (size_t i = 0; i < shards.size(); ++i) {
-    JsonObject shard(shards[i], Format("{}[{}]", where, i));
+  ForEachElement(shards, where, [&](const Json& value, const std::string& place) {
+    JsonObject shard(value, place);
     std::string placement;
     const Json* given = shard.Find("placement");
     if (given != nullptr && given->is_string()) placement = given->get<std::string>();
     AddShard(param, RequiredPair<int64_t>(shard, "shard_offsets", "[row, column]"),
              RequiredPair<int64_t>(shard, "shard_sizes", "[rows, columns]"),
              internal::ParseField(placement, shard.at("placement"), ParseRank));
-  }
+  });
 }
 
 void ReadParam(const Json& value, const std::string& where, Param& param) {
