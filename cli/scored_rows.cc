@@ -28,10 +28,14 @@ RowInputs InputsOf(const serve::ModelSpec& spec) {
   return inputs;
 }
 
+bool CanLackLabels(const RowInputs& inputs) {
+  return inputs.data.schema != nullptr && inputs.data.schema->is_text();
+}
+
 // Rows without their labels and weights, which only metrics need, and, unless a split goes by them,
 // without times.
 RowInputs WithoutLabels(RowInputs inputs, RowPart part, const std::string& path) {
-  if (inputs.data.schema == nullptr || !inputs.data.schema->is_text())
+  if (!CanLackLabels(inputs))
     throw Error(
         Format("{}: --no-labels is for data of format jsonl, csv or tsv; rows of {} always "
                "have a label",
@@ -43,6 +47,22 @@ RowInputs WithoutLabels(RowInputs inputs, RowPart part, const std::string& path)
   if (part == RowPart::kAll || !split || split->by != SplitBy::kTime) schema.time.clear();
   inputs.data.schema = std::make_shared<const DataSchema>(std::move(schema));
   return inputs;
+}
+
+// The rows; of an error that rows without labels would not be, says how these are scored.
+std::unique_ptr<DataSets> OpenData(const RowInputs& inputs, const DataSelection& selection,
+                                   const std::string& path) {
+  try {
+    return std::make_unique<DataSets>(inputs, selection);
+  } catch (const Error& error) {
+    if (!CanLackLabels(inputs) || inputs.data.schema->labels.empty()) throw;
+    try {
+      DataSets(WithoutLabels(inputs, selection.part, path), selection);
+    } catch (const Error&) {
+      throw error;
+    }
+    throw Error(Format("{}; tessera predict --no-labels scores rows without labels", error.what()));
+  }
 }
 
 bool HasMetrics(TaskLoss loss) { return loss != TaskLoss::kInBatchSoftmax; }
@@ -79,13 +99,13 @@ std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInpu
   if (criteo && inputs.dense_in != ClickRow::kIntegers && inputs.dense_in != 0)
     throw Error(Format("{}: it reads {} dense features, but Criteo rows have {}", path,
                        inputs.dense_in, ClickRow::kIntegers));
-  const DataSets data(inputs, {.files = rows.data,
-                               .train_rows = ParseRowRange(rows.range, "--rows"),
-                               .skip_bad_lines = rows.skip_bad_lines,
-                               .threads = rows.threads,
-                               .unknown_items = rows.unknown_items,
-                               .part = rows.part});
-  return data.OpenInOrder(rows.batch_size);
+  const DataSelection selection{.files = rows.data,
+                                .train_rows = ParseRowRange(rows.range, "--rows"),
+                                .skip_bad_lines = rows.skip_bad_lines,
+                                .threads = rows.threads,
+                                .unknown_items = rows.unknown_items,
+                                .part = rows.part};
+  return OpenData(inputs, selection, path)->OpenInOrder(rows.batch_size);
 }
 
 RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& config,

@@ -219,7 +219,24 @@ done
 fails_saying "--rows: expected FIRST:LAST with 0 <= FIRST < LAST" \
   predict own.model --data own.csv --rows 9:3
 cut -d , -f 1,4- own.csv >unknown.csv
-fails_saying clicked predict tasks.model --data unknown.csv
+for command in "predict tasks.model" "evaluate tasks.safetensors"; do
+  fails_saying "unknown.csv:1: there is no column 'clicked'" $command --data unknown.csv
+  has err "; tessera predict --no-labels scores rows without labels"
+done
+sed 's/"clicked": [01], //' own.jsonl >unknown.jsonl
+python3 - <<'PY'
+import json
+config = json.load(open("tasks.json"))
+config["data"].update(format="jsonl", null=[])
+for feature in config["data"]["features"]: feature.pop("separator", None)
+json.dump(config, open("tasks_json.json", "w"))
+PY
+run 0 train --config tasks_json.json --data own.jsonl --train-rows 0:300 --checkpoint tasks_json.st
+fails_saying "the label is missing" predict tasks_json.st --data unknown.jsonl
+has err "; tessera predict --no-labels scores rows without labels"
+run 0 predict tasks_json.st --data unknown.jsonl --no-labels
+fails_saying "there is no column" predict tasks.model --data ids.txt  # with nothing of a row
+lacks err "--no-labels"
 run 0 predict tasks.model --data unknown.csv --batch-size 400 --no-labels --out unknown.scores
 has out '400 examples, without labels'
 cmp unknown.scores tasks.trained || fail "scores of rows without labels differ"
