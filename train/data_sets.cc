@@ -31,6 +31,11 @@ constexpr int64_t kMostCounted = int64_t{4} << 30;  // bytes of text whose lines
 
 bool Overlap(const RowRange& a, const RowRange& b) { return a.first < b.last && b.first < a.last; }
 
+// How many rows the data must have for a range.
+int64_t RowsFor(const RowRange& range) {
+  return range.last == RowRange::kEnd ? range.first + 1 : range.last;
+}
+
 std::unique_ptr<DataSource> Ahead(std::unique_ptr<DataSource> source) {
   return std::make_unique<ReadAhead>(std::move(source));
 }
@@ -241,18 +246,26 @@ std::optional<int64_t> DataSets::LengthOf(const Rows& rows, int64_t enough) cons
   return CountRows(rows.files, headings, enough);
 }
 
-void DataSets::CheckRange(const Rows& rows, const RowRange& range, const char* flag) const {
-  const int64_t enough = range.last == RowRange::kEnd ? range.first + 1 : range.last;
-  const std::optional<int64_t> length = LengthOf(rows, enough);
-  if (length && *length < enough)
-    throw Error(Format("{}: {}", flag, PastEndText(range, *length, rows.files)));
+void DataSets::CheckRangesOf(const Rows& rows, const std::vector<AskedRange>& ranges) const {
+  int64_t most = 0;
+  for (const auto& [flag, range] : ranges) most = std::max(most, RowsFor(range));
+  if (most == 0) return;
+  const std::optional<int64_t> length = LengthOf(rows, most);
+  for (const auto& [flag, range] : ranges)
+    if (length && *length < RowsFor(range))
+      throw Error(Format("{}: {}", flag, PastEndText(range, *length, rows.files)));
 }
 
 // An epoch may take long: what its end would find is an error now, where that costs little.
 void DataSets::CheckRanges() const {
+  if (!selection_.checks_ranges) return;
   if (train_.is_subset) return;  // whoever splits a table has looked at its ranges
-  if (selection_.train_rows) CheckRange(train_, TrainRows(), "--train-rows");
-  if (selection_.eval_rows) CheckRange(eval_, *EvalRows(), "--eval-rows");
+  std::vector<AskedRange> of_train, of_eval;
+  if (selection_.train_rows) of_train.emplace_back("--train-rows", TrainRows());
+  std::vector<AskedRange>& others = train_.files == eval_.files ? of_train : of_eval;
+  if (selection_.eval_rows) others.emplace_back("--eval-rows", *EvalRows());
+  CheckRangesOf(train_, of_train);
+  CheckRangesOf(eval_, of_eval);
 }
 
 void DataSets::CheckPlace(int64_t first_row) const {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/click_row_stream.h"
@@ -37,6 +38,9 @@ struct DataSelection {
   std::optional<RowRange> eval_rows = {};    // absent: all of eval_files, or none
   bool skip_bad_lines = false;
   int threads = 1;  // that parse text of a user's own files; 0: as many as there are cores
+  // Whether to look up whether ranges of rows end inside the data. Of ranks that are processes one
+  // does.
+  bool checks_ranges = true;
   // Count items without an id of their own, where the format knows them (unknown_items.h): in the
   // rows to train on, or to read in order, and in those for evaluation. Null: nobody asks.
   std::shared_ptr<UnknownItems> unknown_items = nullptr, unknown_eval_items = nullptr;
@@ -61,7 +65,7 @@ class DataSets {
   // once, so that wrong names are errors now; a split by key or time reads ids or times of all rows
   // of a table, one by the last times also those of text. Each side of a split has a row: text is
   // read as far as the first one of each. The ranges of the selection end inside the data: lines of
-  // text are counted, unless it is packed, has more than 4 GiB, or can be read once.
+  // text are counted, once, unless it is packed, has more than 4 GiB, or can be read once.
   DataSets(const TrainConfig& config, DataSelection selection);
   // To read rows in their order alone, by OpenInOrder.
   DataSets(const RowInputs& inputs, DataSelection selection);
@@ -128,7 +132,9 @@ class DataSets {
   void CheckSelection() const;
   void CheckEvalFiles(const RowRange& eval_rows) const;
   void CheckRanges() const;
-  void CheckRange(const Rows& rows, const RowRange& range, const char* flag) const;
+  // A range, and the flag that names it.
+  using AskedRange = std::pair<const char*, RowRange>;
+  void CheckRangesOf(const Rows& rows, const std::vector<AskedRange>& ranges) const;
   std::optional<int64_t> LengthOf(const Rows& rows, int64_t enough) const;
   void CheckPlace(int64_t first_row) const;
   RowRange TrainRows() const;

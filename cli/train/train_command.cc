@@ -324,19 +324,21 @@ void WriteTrace(const std::string& path, const Trace& trace, Communicator* comm)
   if (IsLeader(*comm)) Trace::Write(path, threads ? std::vector{trace.Events()} : of_ranks);
 }
 
-// Whether this process writes logs: of ranks that are processes the first one does.
-bool WritesLogs() { return !UnderMpirun() || MpiRank() == 0; }
+// Whether this process does what one does for all, as writing logs: of ranks that are processes the
+// first one.
+bool IsFirstProcess() { return !UnderMpirun() || MpiRank() == 0; }
 
 RunLogs OpenLogs(const TrainFlags& flags) {
   RunLogs logs;
-  if (!WritesLogs() || flags.dry_run) return logs;
+  if (!IsFirstProcess() || flags.dry_run) return logs;
   if (!flags.run.empty()) logs.run = std::make_unique<RunRecorder>(flags);
   if (!flags.evaluation.mllog.empty()) logs.mllog = std::make_unique<MlLog>(flags.evaluation.mllog);
   return logs;
 }
 
 int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunLogs& logs) {
-  const DataSelection selection = ParseSelection(flags);
+  DataSelection selection = ParseSelection(flags);
+  selection.checks_ranges = IsFirstProcess();
   Resumed resumed = ReadResumed(flags, with_ranks);
   TrainConfig config = WithFlags(FindConfig(flags, resumed), flags);
   KeepFoundTime(flags, resumed, config);
@@ -369,7 +371,7 @@ int Train(TrainFlags flags) {
   const bool with_ranks = WithRanks(flags);
   ApplyRunFlag(flags, with_ranks);
   CheckTrainFlags(flags, with_ranks);
-  if (WritesLogs() && !flags.dry_run) BeginRunFolder(flags);
+  if (IsFirstProcess() && !flags.dry_run) BeginRunFolder(flags);
   Outputs outputs = ClaimOutputs(flags, with_ranks);
   const RunLogs logs = OpenLogs(flags);
   try {

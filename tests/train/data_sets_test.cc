@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "data/preprocess/preprocess.h"
 #include "data/synthetic/criteo_file_writer.h"
@@ -153,6 +154,31 @@ TEST(DataSetsOrder, AnEpochDoesNotBeginAfterItsLastRow) {
 }
 
 // Before an epoch is trained, where rows are a table or lines of plain text.
+// The bytes that this process has read until now.
+int64_t BytesRead() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  int64_t bytes = 0;
+  file >> name >> bytes;  // "rchar: "
+  return bytes;
+}
+
+TEST(DataSetsOrder, LinesOfAFileAreCountedOnceForBothRanges) {
+  const std::string path = TempPath("many.tsv");
+  WriteCriteoFile(path, ClickModel({.vocabulary = 50, .strength = 3}), {0, 10'000});
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path));
+  DataSelection selection{
+      .files = {path}, .train_rows = RowRange{0, 9000}, .eval_rows = RowRange{9000, 10'000}};
+  int64_t before = BytesRead();
+  const DataSets data(Config(false), selection);
+  EXPECT_GT(BytesRead() - before, bytes * 9 / 10);
+  EXPECT_LT(BytesRead() - before, bytes * 3 / 2);
+  selection.checks_ranges = false;  // as for ranks after the first
+  before = BytesRead();
+  const DataSets unchecked(Config(false), selection);
+  EXPECT_LT(BytesRead() - before, bytes / 2);
+}
+
 TEST(DataSetsOrder, RangesBeyondTheDataAreErrors) {
   for (const std::string& path : {Text(), Folder()}) {
     const auto error = [&](const std::optional<RowRange>& train, const RowRange& eval) {

@@ -35,8 +35,7 @@ TEST(Lists, GiveTheirElementsWithTheirPlaces) {
   ForEachElement(object, "list", see);
   ForEachElement(json["list"], "other", see);
   EXPECT_EQ(seen, "list[0]=1 list[1]=2 other[0]=1 other[1]=2 ");
-  EXPECT_EQ(ErrorOf([&] { ForEachElement(object, "word", see); }),
-            "word: expected a list, got 7");
+  EXPECT_EQ(ErrorOf([&] { ForEachElement(object, "word", see); }), "word: expected a list, got 7");
 }
 
 }  // namespace
