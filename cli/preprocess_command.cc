@@ -105,11 +105,22 @@ std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
   return TextTable(rows);
 }
 
+// Throws Error for a configuration whose rows are no text with a data schema.
+[[noreturn]] void RefuseFormat(const Flags& flags, const TrainConfig& config) {
+  const DataFormat format = config.data.format;
+  const bool is_criteo = format == DataFormat::kCriteo || format == DataFormat::kPlanted;
+  throw Error(
+      Format("--config {}: its data.format is {}, but --config is for text with a data schema: "
+             "expected jsonl, csv or tsv{}",
+             flags.config, ToString(format),
+             is_criteo ? "; its rows have Criteo's columns, which need no configuration: leave "
+                         "--config out"
+                       : ""));
+}
+
 ParseRowsOptions MakeParseOptions(const Flags& flags) {
   const TrainConfig config = ReadConfigFile(flags.config, flags.set);
-  if (config.data.schema == nullptr || !config.data.schema->is_text())
-    throw Error(Format("--config {}: its data are of the format {}: expected jsonl, csv or tsv",
-                       flags.config, ToString(config.data.format)));
+  if (config.data.schema == nullptr || !config.data.schema->is_text()) RefuseFormat(flags, config);
   return {.inputs = flags.options.inputs,
           .output = flags.options.output,
           .schema = *config.data.schema,

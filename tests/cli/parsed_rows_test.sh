@@ -120,7 +120,16 @@ fails_saying "rows is a folder of rows, but clicks.jsonl is none" train --config
   --data rows clicks.jsonl
 fails_saying "rows: it is a folder of rows that were parsed before" preprocess --config own.json \
   rows -o again
-fails_saying "small.json: its data are of the format planted: expected jsonl, csv or tsv" \
+sed 's/"format": "planted"[^}]*/"format": "criteo"/' small.json >criteo.json
+sed 's/"format": "planted"[^}]*/"format": "npz"/' small.json >days.json
+text_alone="but --config is for text with a data schema: expected jsonl, csv or tsv"
+fails_saying "--config criteo.json: its data.format is criteo, $text_alone; its rows have Criteo's \
+columns, which need no configuration: leave --config out" preprocess --config criteo.json \
+  clicks.jsonl -o none
+fails_saying "--config days.json: its data.format is npz, $text_alone" preprocess \
+  --config days.json clicks.jsonl -o none
+lacks err "Criteo"
+fails_saying "small.json: its data.format is planted, $text_alone; its rows have Criteo's columns" \
   preprocess --config small.json clicks.jsonl -o none
 for flag in --contiguous "--hash 5" "--to npy" "--missing zero" \
   "--dense as_is" "--frequency-threshold 3"; do
