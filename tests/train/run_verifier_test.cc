@@ -230,7 +230,7 @@ TEST_F(RunVerifierTest, RefusesWhatItCannotCompare) {
   };
   EXPECT_EQ(verify(other), path_ +
                                ": the record is of another configuration: train.seed was 3, "
-                               "is 4");
+                               "is 4: train with what it was, or name another file");
   other = config_;
   other.epochs = 9;
   EXPECT_EQ(verify(other), "");

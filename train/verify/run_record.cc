@@ -1,5 +1,6 @@
 #include "train/verify/run_record.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
@@ -23,6 +24,9 @@ constexpr char kVersionKey[] = "tessera_verify", kConfigKey[] = "config",
                kPipelineKey[] = "pipeline", kStepKey[] = "step", kStateKey[] = "state_after";
 constexpr int64_t kVersion = 1;
 constexpr size_t kDigits = 16;  // of each of a digest's numbers
+constexpr char kMend[] =
+    "bring the whole file back, name another one, or remove it to begin a new "
+    "record";
 
 std::string ToText(const LocatedSum& sum) {
   const auto& [a, b, c] = sum.sums();
@@ -67,13 +71,15 @@ RunRecord::RunRecord(std::string path, const TrainConfig& config, PipelineKind p
   std::string text;
   if (std::filesystem::exists(path_)) text = ReadTextFile(path_);
   if (!text.empty() && !text.starts_with(Format("{{\"{}\":", kVersionKey)))
-    throw Error(Format("{}:1: it is no record of tessera train --verify", path_));
-  if (!text.empty() && text.find('\n') == std::string::npos)
     throw Error(Format(
-        "{}:1: expected a whole line that says of which training the record is, got one "
-        "that is cut off: bring the whole file back, name another one, or remove it to begin "
-        "a new record",
-        path_));
+        "{}:1: it is no record of tessera train --verify: expected {{\"{}\": …, got '{}': name "
+        "another file",
+        path_, kVersionKey, text.substr(0, std::min<size_t>(text.find('\n'), 40))));
+  if (!text.empty() && text.find('\n') == std::string::npos)
+    throw Error(
+        Format("{}:1: expected a whole line that says of which training the record is, got one "
+               "that is cut off: {}",
+               path_, kMend));
   text.resize(text.rfind('\n') + 1);  // 0 where the file is new
   bytes_ = text.size();
   if (!text.empty())
@@ -103,22 +109,27 @@ void RunRecord::CheckBegin(const std::string& line, const TrainConfig& config,
     int64_t version = 0;
     object.Required(kVersionKey, version);
     if (version != kVersion)
-      throw Error(Format("{}: expected {}, got {}", kVersionKey, kVersion, version));
+      throw Error(
+          Format("{}: this library reads version {}, got {}", kVersionKey, kVersion, version));
     object.Required(kPipelineKey, recorded_pipeline);
     recorded = object.Require(kConfigKey).dump();
   } catch (const Error& error) {
-    throw Error(Format("{}:1: it is no record of tessera train --verify: {}", path_, error.what()));
+    throw Error(Format("{}:1: it is no record of tessera train --verify: {}: {}", path_,
+                       error.what(), kMend));
   }
   if (recorded_pipeline != NameOf(pipeline))
-    throw Error(Format("{}: the record is of --pipeline {}, whose bits are not those of {}", path_,
-                       recorded_pipeline, NameOf(pipeline)));
+    throw Error(
+        Format("{}: the record is of --pipeline {}, whose bits are not those of {}: train "
+               "with that pipeline, or name another file",
+               path_, recorded_pipeline, NameOf(pipeline)));
   for (const auto& [was, is] :
        Differences(KeysOf(ParseTrainConfig(recorded, path_)), KeysOf(config)))
     if (!ChangesNoBit(was.key.empty() ? is : was))
-      throw Error(Format("{}: the record is of another configuration: {} was {}, is {}", path_,
-                         ToString(was.key.empty() ? is : was),
-                         was.value.empty() ? "not given" : was.value,
-                         is.value.empty() ? "not given" : is.value));
+      throw Error(Format(
+          "{}: the record is of another configuration: {} was {}, is {}: train with "
+          "what it was, or name another file",
+          path_, ToString(was.key.empty() ? is : was), was.value.empty() ? "not given" : was.value,
+          is.value.empty() ? "not given" : is.value));
 }
 
 void RunRecord::ReadLine(const std::string& line, const std::string& where) {
@@ -135,7 +146,7 @@ void RunRecord::ReadLine(const std::string& line, const std::string& where) {
     object.Finish();
     (is_step ? steps_ : states_)[step] = digest;
   } catch (const Error& error) {
-    throw Error(Format("{}: {}", where, error.what()));
+    throw Error(Format("{}: {}: {}", where, error.what(), kMend));
   }
 }
 

@@ -70,6 +70,29 @@ fails_saying "other.json: a file is there that is not a record of tessera train 
   "${train[@]}" --verify other.json
 sed '3s/rows/row/' record.jsonl >broken.jsonl
 fails_saying "broken.jsonl:3: " "${train[@]}" --verify broken.jsonl
+mend="bring the whole file back, name another one, or remove it to begin a new record"
+has err ": $mend"
+sed '3s/"rows":"[^"]*"/"rows":"12"/' record.jsonl >broken.jsonl
+fails_saying "broken.jsonl:3: rows: expected three numbers below 2^61 − 1, of 16 hexadecimal \
+digits each, got \"12\": $mend" "${train[@]}" --verify broken.jsonl
+head -c 200 record.jsonl >broken.jsonl
+fails_saying "broken.jsonl:1: expected a whole line that says of which training the record is, got \
+one that is cut off: $mend" "${train[@]}" --verify broken.jsonl
+sed '1s/"tessera_verify":1/"tessera_verify":9/' record.jsonl >broken.jsonl
+fails_saying "broken.jsonl:1: it is no record of tessera train --verify: tessera_verify: this \
+library reads version 1, got 9: $mend" "${train[@]}" --verify broken.jsonl
+fails_saying "other.json:1: it is no record of tessera train --verify: expected \
+{\"tessera_verify\": …, got '{" "${train[@]}" --verify other.json --overwrite
+has err "': name another file"
+cmp other.json small.json || fail "a file that is no record was changed"
+fails_saying "is 2: train with what it was, or name another file" "${train[@]}" --seed 2 \
+  --verify record.jsonl
+fails_saying "those of semi_sync: train with that pipeline, or name another file" "${train[@]}" \
+  --pipeline semi_sync --verify record.jsonl
+cp record.jsonl cut.jsonl
+truncate -s -30 cut.jsonl  # by a kill: the last line is written again
+run 0 "${train[@]}" --verify cut.jsonl
+cmp cut.jsonl record.jsonl || fail "a record whose last line was cut"
 [ ! -e other.jsonl ] || fail "a refused run left its record"
 rm -f other.jsonl
 run 0 "${train[@]}" --verify other.jsonl --dry-run
