@@ -107,8 +107,9 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
                     Format("{:.3g}", table.error.rms), Format("{:.3g}", table.error.max),
                     std::to_string(table.error.worst_row)});
     if (table.error.not_finite > 0)
-      Warn(Format("table {}: {} rows don't decode as finite numbers", table.spec.name,
-                  table.error.not_finite),
+      Warn(Format("table {}: {} not decode as finite numbers", table.spec.name,
+                  Counted(table.error.not_finite, "row") +
+                      (table.error.not_finite == 1 ? " does" : " do")),
            {{"table", table.spec.name}, {"rows", table.error.not_finite}});
   }
   rows.push_back({"all", "", "", "", "", Bytes(bytes), share(bytes, before), "", "", ""});

@@ -14,10 +14,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
 
+// "on 1 row for evaluation" by `rows_are` "rows for evaluation".
+std::string HeadingOf(int64_t examples, const std::string& rows_are) {
+  constexpr std::string_view kRows = "rows";
+  if (!rows_are.starts_with(kRows))
+    return Format("on {} {}", WithCommas(static_cast<double>(examples)), rows_are);
+  return Format("on {}{}", Counted(examples, "row"), rows_are.substr(kRows.size()));
+}
+
 Rows MetricRows(const MetricValues& values, const std::string& rows_are,
                 const std::optional<MetricValues>& optimum) {
-  Rows rows = {
-      {Format("on {} {}", WithCommas(static_cast<double>(values.examples)), rows_are), "model"}};
+  Rows rows = {{HeadingOf(values.examples, rows_are), "model"}};
   if (optimum) rows[0].push_back("best possible");
   for (const TaskMetric& metric : AllTaskMetrics()) {
     if (metric.loss != TaskLoss::kBce) continue;

@@ -29,14 +29,17 @@ void ForEachCount(const SplitCounts& counts, Fn fn) {
 
 std::string SplitText(const std::optional<SplitOptions>& split, const SplitCounts& counts) {
   if (!split) return "";
-  std::string text = Format("split {}", *split), before = ":", rows = " rows", ids = " ids";
+  std::string text = Format("split {}", *split);
+  bool is_first = true;  // whose nouns the second part shares
+  const auto counted = [&](int64_t number, const char* noun) {
+    return is_first ? Counted(number, noun) : Count(number);
+  };
   for (const auto& [part, what] : kParts) {
     const std::optional<PartCount> count = counts.Of(part);
     if (!count) continue;
-    const std::string of_ids = count->ids ? Format(" of {}{}", Count(*count->ids), ids) : "";
-    text += Format("{} {}{}{} {}", before, Count(count->rows), rows, of_ids, what);
-    before = ",";
-    rows = ids = "";
+    const std::string of_ids = count->ids ? Format(" of {}", counted(*count->ids, "id")) : "";
+    text += Format("{} {}{} {}", is_first ? ":" : ",", counted(count->rows, "row"), of_ids, what);
+    is_first = false;
   }
   return text + "\n";
 }

@@ -68,7 +68,7 @@ std::string LossCurve::Draw(std::optional<double> optimum) const {
     line = Format("{:7.4f} |{}", scale.LossAt(row), line);
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
-  const std::string last = WithCommas(static_cast<double>(examples_)) + " rows";
+  const std::string last = Counted(examples_, "row");
   const size_t gap = columns.size() > last.size() + 2 ? columns.size() - last.size() - 1 : 1;
   text += "        +" + std::string(columns.size(), '-') + "\n         0" + std::string(gap, ' ') +
           last + "\n";

@@ -17,6 +17,12 @@ json report.json \
 json report.json 'd["rows"] == 10000 and d["skipped_rows"] == 0'
 json report.json 'd["seconds"] > 0 and d["samples_per_second"] > 0'
 
+# ---- a noun is counted as one
+run 0 train --config small.json --train-rows 0:1 --eval-rows 5000:5001
+has out "on 1 row for evaluation"
+has out "trained 1 row,"
+lacks out " 1 rows"
+
 # ---- inspect
 run 0 inspect two.safetensors
 has out "rowwise_adagrad"
