@@ -8,6 +8,7 @@
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
+#include "runtime/files/files.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/version_folders.h"
 
@@ -109,6 +110,13 @@ Policies ReadPolicies(const ModelFlags& flags, const std::vector<NamedDirectory>
   return policies;
 }
 
+// Throws Error, which begins with the flag, for a file that cannot be read.
+void CheckReadable(const std::string& flag, const std::string& path) try {
+  ReadTextFile(path);
+} catch (const Error& error) {
+  throw Error(Format("{} {}", flag, error.what()));
+}
+
 using WarmUpFiles = std::map<std::string, std::string>;  // by the models' names
 
 WarmUpFiles ReadWarmUpFiles(const ModelFlags& flags, const std::vector<NamedDirectory>& models) {
@@ -118,6 +126,7 @@ WarmUpFiles ReadWarmUpFiles(const ModelFlags& flags, const std::vector<NamedDire
               if (!files.emplace(model.name, value).second)
                 throw Error(Format("--warm-up-file {}: that of model {} was said before", text,
                                    model.name));
+              CheckReadable("--warm-up-file", value);
             });
   return files;
 }

@@ -183,6 +183,10 @@ done
 fails_saying "--warm-up-file needs a --warm-up above 0" \
   serve bits8 --warm-up 0 --warm-up-file rows.jsonl
 fails_saying "there is no model b" serve a=bits8 --warm-up-file b=rows.jsonl
+fails_saying "--warm-up-file missing.jsonl: cannot be read: No such file or directory" \
+  serve bits8 --warm-up-file missing.jsonl
+fails_saying "--warm-up-file nothing: cannot be read: Is a directory" \
+  serve a=bits8 --warm-up-file a=nothing
 echo '{"cat_0": "zz"}' >wrong.jsonl
 fails_saying "wrong.jsonl:1: cat_0" serve bits8 --port 0 --warm-up-file wrong.jsonl
 fails_saying "cannot listen on 192.0.2.1:1" serve bits8 --host 192.0.2.1 --port 1
