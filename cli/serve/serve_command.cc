@@ -295,9 +295,9 @@ void AddServeCommand(Command app) {
       .Value("NAME");
   command
       .Add("--versions", f->served.versions,
-           "Serve these of a folder of versions: latest (the default), latest:N (the N newest) or "
-           "numbers such as 3,4; with NAME= those of this model. The newest of them answers "
-           "requests that name none")
+           "Serve these of a folder of versions: latest (the default), latest:N (the N newest that "
+           "can be loaded) or numbers such as 3,4; with NAME= those of this model. The newest of "
+           "them answers requests that name none")
       .OneAtATime()
       .Value("[NAME=]VERSIONS");
   command

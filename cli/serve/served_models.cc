@@ -175,7 +175,7 @@ LogFields FieldsOf(const ModelVersions& model) {
 
 // Says which versions could not be served at the start, and how to take them back.
 void SayPassedOver(const ModelVersions& model) {
-  const std::vector<serve::BadVersion>& bad = model.passed_over();
+  const std::vector<serve::BadVersion> bad = model.bad_versions();
   if (bad.empty()) return;
   const std::string rollback = RollbackText(model.directory(), bad, model.versions().back().number);
   NoteError(Format("{}; the model is {}{}{}", ErrorText(Error(BadVersionsText(bad))),
@@ -217,23 +217,36 @@ void ServedModels::NoteTaken(const ModelVersions& model) const {
 
 void ServedModels::Reload() {
   for (serve::RetryPauses& retries : retries_) retries.Clear();
-  for (const auto& model : models_) try {
+  for (const auto& model : models_) {
+    const std::string before = VersionsText(*model);
+    try {
       model->Reload();
       NoteTaken(*model);
     } catch (const std::exception& error) {
-      NoteError(ErrorText(error) + "; the model stays what it was", FieldsOf(*model));
+      NoteFailed(*model, before, error);
     }
+  }
 }
 
 void ServedModels::Follow() {
   const auto now = std::chrono::steady_clock::now();
-  for (size_t i = 0; i < models_.size(); ++i) try {
+  for (size_t i = 0; i < models_.size(); ++i) {
+    const std::string before = VersionsText(*models_[i]);
+    try {
       if (models_[i]->Follow(retries_[i], now)) NoteTaken(*models_[i]);
     } catch (const std::exception& error) {
-      NoteError(Format("{}; the model stays {}", ErrorText(error),
-                       Versions(*models_[i], models_.size() > 1)),
-                FieldsOf(*models_[i]));
+      NoteFailed(*models_[i], before, error);
     }
+  }
+}
+
+void ServedModels::NoteFailed(const ModelVersions& model, const std::string& before,
+                              const std::exception& error) const {
+  const bool stays = VersionsText(model) == before;
+  if (!stays) NoteTaken(model);
+  NoteError(Format("{}; the model {} {}", ErrorText(error), stays ? "stays" : "is",
+                   Versions(model, models_.size() > 1)),
+            FieldsOf(model));
 }
 
 void ServedModels::SayFailures() const {

@@ -2,6 +2,7 @@
 #define TESSERA_CLI_SERVE_SERVED_MODELS_H_
 // The models that tessera serve is told to serve, and what it does with all of them.
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,10 @@ class ServedModels {
   void NoteTaken(const serve::ModelVersions& model) const;
 
  private:
+  // Says what was taken up since the versions were `before`, and what was not.
+  void NoteFailed(const serve::ModelVersions& model, const std::string& before,
+                  const std::exception& error) const;
+
   std::vector<std::unique_ptr<serve::ModelVersions>> models_;
   std::vector<serve::RetryPauses> retries_;  // of each model
 };

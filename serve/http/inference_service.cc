@@ -127,8 +127,7 @@ class InferenceService::Impl {
       case Action::kServer:
         return Json(ServerMetadataJson());
       case Action::kIndex:
-        CheckIndexRequest(request.body);
-        return Json(Index());
+        return Json(IndexJson(models_, request.body));
       case Action::kStatisticsOfAll:
         return Json(StatisticsOfAll());
       case Action::kLive:
@@ -151,15 +150,8 @@ class InferenceService::Impl {
         return Json("{}");
       default:
         return Json(ModelMetadataJson(model.name(), served->spec(), served->raw_rows().keys(),
-                                      NumbersOf(model)));
+                                      ServedNumbers(model)));
     }
-  }
-
-  static std::vector<int64_t> NumbersOf(const ModelVersions& model) {
-    std::vector<int64_t> numbers;
-    for (const ServedVersion& version : model.versions())
-      numbers.push_back(version.predictor->model()->spec().version);
-    return numbers;
   }
 
   ServerState State() const {
@@ -176,13 +168,6 @@ class InferenceService::Impl {
     }
     if (options_.access_log != nullptr) state.dropped_lines = options_.access_log->dropped();
     return state;
-  }
-
-  std::string Index() const {
-    std::vector<IndexEntry> entries;
-    for (const auto& [name, model] : models_)
-      for (const int64_t version : NumbersOf(*model)) entries.push_back({name, version});
-    return IndexJson(entries);
   }
 
   VersionStatistics Statistics(const ModelVersions& model, const ServedModel& served) const {
@@ -361,7 +346,13 @@ class InferenceService::Impl {
   }
 
   void Load(ModelVersions& model, bool new_inputs, const HttpReply& reply) {
-    model.Reload(new_inputs);
+    const std::vector<int64_t> before = ServedNumbers(model);
+    try {
+      model.Reload(new_inputs);
+    } catch (...) {
+      if (ServedNumbers(model) != before) options_.took_up(model);  // the good ones
+      throw;
+    }
     options_.took_up(model);
     reply(Json("{}"));
   }

@@ -25,24 +25,42 @@ std::string TensorConfig(const std::string& name, const char* type, int64_t dim)
   return Format(R"({{"name":{},"data_type":"TYPE_{}","dims":[{}]}})", QuotedJson(name), type, dim);
 }
 
-}  // namespace
-
-std::string IndexJson(const std::vector<IndexEntry>& entries) {
-  std::string text;
-  for (const auto& [model, version] : entries)
-    text += Format(R"({}{{"name":{},"version":"{}","state":"READY","reason":""}})",
-                   text.empty() ? "" : ",", QuotedJson(model), version);
-  return "[" + text + "]";
-}
-
-void CheckIndexRequest(std::string_view body) {
-  if (body.empty()) return;
+// Whether a request for the index asks for what is served alone.
+bool AsksForReady(std::string_view body) {
+  if (body.empty()) return false;
   Json json = tessera::internal::ReadJsonText(body, {.values = kMostValues});
   const Dismantled guard(json);
   JsonObject request(json, "");
   bool ready = false;
   request.Optional("ready", ready);
   request.Finish();
+  return ready;
+}
+
+}  // namespace
+
+std::vector<int64_t> ServedNumbers(const ModelVersions& model) {
+  std::vector<int64_t> numbers;
+  for (const ServedVersion& version : model.versions())
+    numbers.push_back(version.predictor->model()->spec().version);
+  return numbers;
+}
+
+std::string IndexJson(const std::map<std::string, ModelVersions*>& models, std::string_view body) {
+  const bool ready = AsksForReady(body);
+  std::string text;
+  const auto add = [&](const std::string& model, int64_t version, const char* state,
+                       const char* reason) {
+    text += Format(R"({}{{"name":{},"version":"{}","state":"{}","reason":"{}"}})",
+                   text.empty() ? "" : ",", QuotedJson(model), version, state, reason);
+  };
+  for (const auto& [name, model] : models) {
+    for (const int64_t version : ServedNumbers(*model)) add(name, version, "READY", "");
+    if (ready) continue;
+    for (const BadVersion& bad : model->bad_versions())
+      add(name, bad.number, "UNAVAILABLE", "it cannot be loaded: the server's log says why");
+  }
+  return "[" + text + "]";
 }
 
 std::string ModelConfigJson(const std::string& model, const ModelSpec& spec,

@@ -3,6 +3,7 @@
 // Bodies about models, not of inferences: Triton's repository index, model configuration and
 // statistics, and the requests that load models.
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,19 +11,16 @@
 #include "serve/http/version_counts.h"
 #include "serve/model_spec.h"
 #include "serve/request_queue.h"
+#include "serve/versions/model_versions.h"
 
 namespace tessera::serve {
 
-// A version of a model that is served.
-struct IndexEntry {
-  std::string model;
-  int64_t version;
-};
-// [{"name", "version": "3", "state": "READY", "reason": ""}, …].
-std::string IndexJson(const std::vector<IndexEntry>& entries);
-// Checks the body of a request for the index: none, {} or {"ready": true}. All that are listed are
-// ready, so that the answer is the same.
-void CheckIndexRequest(std::string_view body);
+// [{"name", "version": "3", "state": "READY", "reason": ""}, …] of the versions that are served,
+// and, unless the request's body is {"ready": true}, with the state UNAVAILABLE of those that
+// cannot be loaded. Throws Error for a body that is not {}, {"ready": …} or empty.
+std::string IndexJson(const std::map<std::string, ModelVersions*>& models, std::string_view body);
+// The versions that are served now, oldest first; deltas take them above the numbers of folders.
+std::vector<int64_t> ServedNumbers(const ModelVersions& model);
 
 // Triton's model configuration, as far as it means something here.
 std::string ModelConfigJson(const std::string& model, const ModelSpec& spec,

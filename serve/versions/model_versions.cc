@@ -4,6 +4,8 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <ranges>
+#include <span>
 #include <utility>
 
 #include "runtime/files/files.h"
@@ -21,7 +23,7 @@ std::shared_ptr<Predictor> Borrowed(Predictor& predictor) {
   return {std::shared_ptr<Predictor>(), &predictor};
 }
 
-bool AreSame(const std::vector<ServedVersion>& served, const std::vector<VersionFolder>& chosen) {
+bool AreSame(const std::vector<ServedVersion>& served, std::span<const VersionFolder> chosen) {
   return std::ranges::equal(served, chosen, {}, &ServedVersion::number, &VersionFolder::number);
 }
 
@@ -53,10 +55,13 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
     return;
   }
   CheckAreThere(policy_, VersionFoldersIn(directory_), directory_);
-  if (policy_.numbers.empty() && options_.bad_deltas == BadDeltas::kServeLastGood)
-    LoadNewestGood();
-  else
-    Use(LoadChosen(options_.new_inputs));
+  const bool pass_over =
+      policy_.numbers.empty() && options_.bad_deltas == BadDeltas::kServeLastGood;
+  const std::vector<VersionFolder> named = Named();
+  Loaded loaded = LoadNewest(named, options_.new_inputs, pass_over);
+  if (loaded.good.empty()) ThrowNoneIsGood(directory_, loaded.bad);
+  Use(std::move(loaded.good));
+  NoteSeen(named.back().number, std::move(loaded.bad));
 }
 
 ModelVersions::ModelVersions(std::string name, Predictor& predictor)
@@ -100,10 +105,23 @@ std::shared_ptr<Predictor> ModelVersions::Find(std::string_view version) const {
   return nullptr;
 }
 
-std::vector<VersionFolder> ModelVersions::Chosen() const {
+std::vector<BadVersion> ModelVersions::bad_versions() const {
+  const std::lock_guard lock(mutex_);
+  return bad_;
+}
+
+void ModelVersions::NoteSeen(int64_t newest, std::vector<BadVersion> bad) {
+  const std::lock_guard lock(mutex_);
+  retired_.newest_version_seen = newest;
+  bad_ = std::move(bad);
+}
+
+std::vector<VersionFolder> ModelVersions::Named() const {
   const std::vector<VersionFolder> there = VersionFoldersIn(directory_);
   if (there.empty()) CheckHasVersionsLeft(directory_);
-  return ChosenVersions(policy_, there, directory_);
+  VersionPolicy policy = policy_;
+  policy.latest = std::ssize(there);
+  return ChosenVersions(policy, there, directory_);
 }
 
 std::shared_ptr<Predictor> ModelVersions::Load(const VersionFolder& folder,
@@ -120,41 +138,29 @@ std::shared_ptr<Predictor> ModelVersions::Load(const VersionFolder& folder,
   return std::make_shared<Predictor>(folder.path, options);
 }
 
-void ModelVersions::LoadNewestGood() {
-  const std::vector<VersionFolder> there = VersionFoldersIn(directory_);
-  Versions good;
-  std::shared_ptr<const ServedModel> newer;
-  for (auto folder = there.rbegin(); folder != there.rend(); ++folder) try {
-      if (std::ssize(good) == policy_.latest) break;
-      good.insert(good.begin(), {folder->number, Load(*folder, newer.get(), options_.new_inputs)});
-      newer = good.front().predictor->model();
-    } catch (const Error& error) {
-      passed_over_.push_back({folder->number, error.what()});
-    }
-  if (good.empty()) ThrowNoneIsGood(directory_, passed_over_);
-  Use(std::move(good));
-  retired_.newest_version_seen = there.back().number;
-}
-
-ModelVersions::Versions ModelVersions::LoadChosen(bool new_inputs) {
+ModelVersions::Loaded ModelVersions::LoadNewest(const std::vector<VersionFolder>& named,
+                                                bool new_inputs, bool pass_over) const {
   const Versions served = versions();
-  Versions next;
+  Loaded loaded;
   std::shared_ptr<const ServedModel> before;
   if (!served.empty()) before = served.back().predictor->model();
-  for (const VersionFolder& folder : Chosen()) {
-    const ServedVersion* const there = FindNumber(served, folder.number);
-    next.push_back({folder.number,
-                    there != nullptr ? there->predictor : Load(folder, before.get(), new_inputs)});
-    before = next.back().predictor->model();
-  }
-  return next;
+  for (const VersionFolder& folder : std::views::reverse(named)) try {
+      if (std::ssize(loaded.good) == MostServed()) break;
+      const ServedVersion* const there = FindNumber(served, folder.number);
+      auto predictor = there != nullptr ? there->predictor : Load(folder, before.get(), new_inputs);
+      before = predictor->model();
+      loaded.good.insert(loaded.good.begin(), {folder.number, std::move(predictor)});
+    } catch (const Error& error) {
+      if (!pass_over) throw;
+      loaded.bad.push_back({folder.number, error.what()});
+    }
+  return loaded;
 }
 
 void ModelVersions::Use(Versions versions) {
   {
     const std::lock_guard lock(mutex_);
     std::swap(versions_, versions);
-    retired_.newest_version_seen = 0;  // all that the folder has are loaded
     std::erase_if(versions, [&](const ServedVersion& before) {
       return FindNumber(versions_, before.number) != nullptr;
     });
@@ -183,9 +189,17 @@ void ModelVersions::Counted(Fn&& load) {
 void ModelVersions::Reload(bool new_inputs) {
   const std::lock_guard one_at_a_time(reload_mutex_);
   Counted([&] {
-    if (is_folder_) return Use(LoadChosen(new_inputs));
+    if (is_folder_) return TakeUp(Named(), new_inputs);
     current()->Reload("", new_inputs);
   });
+}
+
+void ModelVersions::TakeUp(const std::vector<VersionFolder>& named, bool new_inputs) {
+  Loaded loaded = LoadNewest(named, new_inputs, /*pass_over=*/true);
+  if (!loaded.good.empty()) Use(std::move(loaded.good));
+  const std::string failures = BadVersionsText(loaded.bad);
+  NoteSeen(named.back().number, std::move(loaded.bad));
+  if (!failures.empty()) throw Error(failures);
 }
 
 LoadCounts ModelVersions::load_counts() const {
@@ -207,13 +221,13 @@ int64_t ModelVersions::TakeDeltas() {
 
 bool ModelVersions::FollowFolder() {
   const std::lock_guard one_at_a_time(reload_mutex_);
-  const std::vector<VersionFolder> chosen = Chosen();
-  {
-    const std::lock_guard lock(mutex_);
-    retired_.newest_version_seen = chosen.back().number;
+  const std::vector<VersionFolder> named = Named();
+  const size_t most = std::min(named.size(), static_cast<size_t>(MostServed()));
+  if (AreSame(versions(), std::span(named).last(most))) {
+    NoteSeen(named.back().number, {});
+    return false;
   }
-  if (AreSame(versions(), chosen)) return false;
-  Counted([&] { Use(LoadChosen(options_.new_inputs)); });
+  Counted([&] { TakeUp(named, options_.new_inputs); });
   return true;
 }
 
@@ -221,13 +235,19 @@ std::string ModelVersions::DirectoryOf(const ServedVersion& version) const {
   return is_folder_ ? PathIn(directory_, std::to_string(version.number)) : directory_;
 }
 
-std::string ModelVersions::FolderState() const {
+ModelVersions::FilesOfVersions ModelVersions::FilesInFolder() const {
+  FilesOfVersions files;
+  for (const VersionFolder& folder : VersionFoldersIn(directory_))
+    files[folder.number] = FilesState(folder.path);
+  return files;
+}
+
+std::string ModelVersions::FolderState(const FilesOfVersions& files) const {
   const std::vector<ServedVersion> served = versions();
   std::string state;
-  for (const VersionFolder& folder : VersionFoldersIn(directory_)) {
-    state += folder.path + "\n";
-    if (FindNumber(served, folder.number) == nullptr) state += FilesState(folder.path);
-  }
+  for (const auto& [number, of_version] : files)
+    state += Format("{}\n{}", number,
+                    FindNumber(served, number) == nullptr ? of_version : std::string());
   return state;
 }
 
@@ -239,20 +259,25 @@ bool ModelVersions::Follow() {
 bool ModelVersions::Follow(RetryPauses& retries, RetryPauses::Time now) {
   bool changed = false;
   std::string errors;
-  const auto follow = [&](const std::string& what, const std::string& state, auto&& take) {
-    if (!retries.IsDue(what, state, now)) return;
+  const auto follow = [&](const std::string& what, auto&& state, auto&& take) {
+    if (!retries.IsDue(what, state(), now)) return;
     try {
       changed = take() || changed;
       retries.NoteGood(what);
     } catch (const std::exception& error) {
-      retries.NoteFailed(what, state, now);
+      retries.NoteFailed(what, state(), now);
       errors += (errors.empty() ? "" : "; ") + std::string(error.what());
     }
   };
-  if (is_folder_) follow("versions", FolderState(), [&] { return FollowFolder(); });
+  if (is_folder_)
+    follow(
+        "versions", [&, files = FilesInFolder()] { return FolderState(files); },
+        [&] { return FollowFolder(); });
   for (const ServedVersion& version : versions())
-    follow(Format("deltas of {}", version.number), FilesState(DirectoryOf(version)),
-           [&] { return version.predictor->TakeDeltas() > 0; });
+    follow(
+        Format("deltas of {}", version.number),
+        [files = FilesState(DirectoryOf(version))] { return files; },
+        [&] { return version.predictor->TakeDeltas() > 0; });
   if (!errors.empty()) throw Error(errors);
   return changed;
 }

@@ -8,6 +8,7 @@
 // Versions change at one moment, when all that are new are loaded: who has asked for a predictor
 // keeps it, as it was, as long as it likes. Any thread may call.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,8 +45,9 @@ class ModelVersions {
   const std::string& name() const { return name_; }
   // The versions that are served, oldest first; at least one.
   std::vector<ServedVersion> versions() const;
-  // Those that were passed over when this was made, the newest first.
-  const std::vector<BadVersion>& passed_over() const { return passed_over_; }
+  // Those that could not be loaded when this last looked, the newest first; older ones are served
+  // in their place.
+  std::vector<BadVersion> bad_versions() const;
   const std::string& directory() const { return directory_; }
   // The one that answers requests which name no version, but for the canary's share.
   std::shared_ptr<Predictor> current() const;
@@ -59,14 +61,15 @@ class ModelVersions {
 
   // Takes up what the directory holds by now. Throws Error as the constructor does, and for a model
   // that reads other inputs (model_inputs.h) unless `new_inputs` or PredictorOptions::new_inputs;
-  // all is then what it was. Versions of a folder that are served already stay loaded.
+  // a model directory is then what it was, and of a folder the good versions are served. Those that
+  // are served already stay loaded.
   void Reload(bool new_inputs = false);
   // Takes the deltas that have come, of all versions. How many. Throws Error as
   // Predictor::TakeDeltas does, after those of the other versions were taken.
   int64_t TakeDeltas();
   // Takes the deltas that have come, and the versions that have come into the folder or left it.
-  // Whether anything changed. Throws Error as TakeDeltas and Reload do, with the texts of all that
-  // failed, after the rest was taken.
+  // Returns whether anything changed. Throws Error as TakeDeltas and Reload do, with the texts of
+  // all that failed, after the rest was taken.
   bool Follow();
   // Does the same for what is due at this time, and notes in `retries` what failed: the versions of
   // the folder, and the deltas of each version that is served, wait for pauses of their own, until
@@ -79,18 +82,31 @@ class ModelVersions {
 
  private:
   using Versions = std::vector<ServedVersion>;
-  // Serves the newest versions of the folder that can be loaded.
-  void LoadNewestGood();
-  // The versions that are chosen: those that are served already, and others, which it loads.
-  Versions LoadChosen(bool new_inputs);
+  using FilesOfVersions = std::map<int64_t, std::string>;  // FilesState by the version's number
+  struct Loaded {
+    Versions good;                // the oldest first
+    std::vector<BadVersion> bad;  // the newest first
+  };
+  // The versions in the folder that the policy does not rule out, oldest first; at least one.
+  std::vector<VersionFolder> Named() const;
+  // The most versions that are served side by side.
+  int64_t MostServed() const {
+    return policy_.numbers.empty() ? policy_.latest : std::ssize(policy_.numbers);
+  }
+  // The newest so many of `named`: those that are served already, and others, which it loads. With
+  // `pass_over` older ones stand in for those that cannot be loaded, else it throws.
+  Loaded LoadNewest(const std::vector<VersionFolder>& named, bool new_inputs, bool pass_over) const;
+  // Serves the newest that can be loaded, then throws Error for those that cannot.
+  void TakeUp(const std::vector<VersionFolder>& named, bool new_inputs);
+  void NoteSeen(int64_t newest, std::vector<BadVersion> bad);
   // Loads, and counts how it went.
   template <typename Fn>
   void Counted(Fn&& load);
   bool FollowFolder();
-  // Names the versions in the folder, and the files of those that are not served.
-  std::string FolderState() const;
+  FilesOfVersions FilesInFolder() const;
+  // Names the versions, and the files of those that are not served.
+  std::string FolderState(const FilesOfVersions& files) const;
   std::string DirectoryOf(const ServedVersion& version) const;
-  std::vector<VersionFolder> Chosen() const;
   std::shared_ptr<Predictor> Load(const VersionFolder& folder, const ServedModel* before,
                                   bool new_inputs) const;
   // Serves them, and lets the others go.
@@ -101,11 +117,11 @@ class ModelVersions {
   const VersionPolicy policy_;
   const PredictorOptions options_;
   ShareCounter to_canary_, to_shadow_;
-  const bool is_folder_;  // of versions
-  std::vector<BadVersion> passed_over_;
+  const bool is_folder_;      // of versions
   std::mutex reload_mutex_;   // one at a time
   mutable std::mutex mutex_;  // of what follows
   Versions versions_;
+  std::vector<BadVersion> bad_;
   DeltaCounts retired_;  // of versions that are not served any more
   LoadCounts loads_;
 };

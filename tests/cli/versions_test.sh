@@ -169,6 +169,23 @@ fails_saying "model.safetensors: expected a folder of versions" rollback model.s
 fails_saying "models/3: expected a folder of versions, got version 3 in one: tessera rollback \
 $PWD/models" rollback models/3
 
+# ---- a bad one among the N newest that are served keeps no good one out
+mkdir among && cp -r models/3 among/3
+started a=among --versions latest:2 --watch 50
+has served "serving a, version 3, 2 tables"
+mkdir new && cp -r models/3 new/3
+for version in 4 5; do run 0 quantize later.safetensors -o new; done
+printf none >new/4/weights-4.safetensors
+mv new/4 new/5 among
+eventually served "took up versions 3, 5"
+eventually errors "; the model is versions 3, 5"
+has errors "version 4 cannot be loaded: among/4/weights-4.safetensors: "
+scored a 5
+curl -s "127.0.0.1:$port/v2/repository/index" >index
+json index '[(v["version"], v["state"]) for v in d] == [("3", "READY"), ("5", "READY"),
+  ("4", "UNAVAILABLE")]'
+stopped
+
 # ---- a folder whose versions were all taken back: each command names them, and what to do
 mkdir gone && cp -r models/3 gone/withdrawn-3 && cp -r models/3 gone/withdrawn-12
 gone="gone: all versions in this folder are withdrawn (withdrawn-3, withdrawn-12): mv \

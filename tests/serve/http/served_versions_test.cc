@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -104,6 +105,33 @@ TEST(ServedVersions, TakenUpByARequestAreToldBeforeItsAnswer) {
   WriteDelta(ctx, ReadCheckpoint(first.checkpoint), {}, chain);
   EXPECT_EQ(client.Post(path + "deltas", "", kJson).status, 200);
   EXPECT_EQ(told, std::vector<std::string>({"2", "3"}));
+}
+
+TEST(ServedVersions, ThatAreBadAreInTheIndexAndTheGoodOnesAreTakenUp) {
+  const SmallModel small = MakeSmallModel("index.safetensors", 3);
+  const std::string folder = AddVersion(small, "index");
+  ModelVersions model("m", folder, ParseVersionPolicy("latest:2"), {});
+  std::vector<std::string> told;
+  HttpServerOptions options;
+  options.took_up = [&](const ModelVersions& now) { told.push_back(VersionsText(now)); };
+  const ServerOf server({&model}, options);
+  HttpClient client(server.port());
+  for (int i = 0; i < 2; ++i) AddVersion(small, "index");
+  std::ofstream(folder + "/3/weights-3.safetensors") << "none";
+  const auto load = client.Post("/v2/repository/models/m/load", "", kJson);
+  EXPECT_EQ(load.status, 400);
+  EXPECT_NE(load.body.find("version 3 cannot be loaded: "), std::string::npos) << load.body;
+  EXPECT_EQ(told, std::vector<std::string>({"1, 2"}));
+  EXPECT_EQ(Ask(client, "m").version, "2");
+  const auto index = [&](const char* body) {
+    std::string text;
+    for (const json& entry : json::parse(client.Post("/v2/repository/index", body, kJson).body))
+      text += entry["version"].get<std::string>() + " " + entry["state"].get<std::string>() + "; ";
+    return text;
+  };
+  EXPECT_EQ(index(""), "1 READY; 2 READY; 3 UNAVAILABLE; ");
+  EXPECT_EQ(index("{}"), index(""));
+  EXPECT_EQ(index(R"({"ready": true})"), "1 READY; 2 READY; ");
 }
 
 TEST(ServedVersions, OfSeveralModelsAnswerByTheirNames) {

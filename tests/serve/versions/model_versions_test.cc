@@ -114,6 +114,51 @@ TEST_F(ModelVersionsTest, StayWhatTheyWereWhereTheNextIsBad) {
   EXPECT_EQ(Scores(model.current()), second_->scores);
 }
 
+// The start's rule holds while it serves: the newest so many that can be loaded.
+TEST_F(ModelVersionsTest, ABadOneAmongTheNewestKeepsNoGoodOneOut) {
+  const std::string folder = TwoVersions("among");
+  ModelVersions model("m", folder, ParseVersionPolicy("latest:2"), kLastGood);
+  RetryPauses retries(std::chrono::hours(1));
+  const auto follow = [&] { return model.Follow(retries, {}); };
+  AddVersion(*first_, "among");
+  AddVersion(*second_, "among");
+  Damage(folder, 3);
+  EXPECT_THAT(ErrorOf(follow), HasSubstr("version 3 cannot be loaded: "));
+  EXPECT_EQ(VersionsText(model), "2, 4");
+  EXPECT_EQ(model.load_counts().failed, 1);
+  EXPECT_EQ(model.delta_counts().newest_version_seen, 4);
+  ASSERT_EQ(model.bad_versions().size(), 1u);
+  EXPECT_EQ(model.bad_versions()[0].number, 3);
+  EXPECT_FALSE(follow());  // what changed by itself is no reason to try version 3 again
+  EXPECT_EQ(model.load_counts().failed, 1);
+  AddVersion(*first_, "among");
+  Damage(folder, 5);
+  EXPECT_THAT(ErrorOf([&] { model.Reload(); }),
+              AllOf(HasSubstr("version 5 cannot be loaded: "), HasSubstr("; version 3 cannot be")));
+  EXPECT_EQ(VersionsText(model), "2, 4");
+  EXPECT_EQ(model.delta_counts().newest_version_seen, 5);
+  WithdrawAbove(folder, 4);
+  AddVersion(*first_, "among");
+  EXPECT_TRUE(follow());
+  EXPECT_EQ(VersionsText(model), "4, 6");
+  EXPECT_TRUE(model.bad_versions().empty());
+}
+
+// The good ones of the versions that a policy names come back by themselves.
+TEST_F(ModelVersionsTest, ABadNamedOneKeepsNoGoodOneOut) {
+  const std::string folder = TwoVersions("named");
+  AddVersion(*first_, "named");
+  ModelVersions model("m", folder, ParseVersionPolicy("1,2,3"), kLastGood);
+  WithdrawAbove(folder, 1);
+  EXPECT_TRUE(model.Follow());
+  EXPECT_EQ(VersionsText(model), "1");
+  for (const char* number : {"2", "3"})
+    std::filesystem::rename(folder + "/withdrawn-" + number, folder + "/" + number);
+  Damage(folder, 3);
+  EXPECT_THAT(ErrorOf([&] { model.Follow(); }), HasSubstr("version 3 cannot be loaded: "));
+  EXPECT_EQ(VersionsText(model), "1, 2");
+}
+
 TEST_F(ModelVersionsTest, StartWithTheNewestThatCanBeLoaded) {
   const std::string folder = TwoVersions("start");
   AddVersion(*first_, "start");
@@ -121,9 +166,9 @@ TEST_F(ModelVersionsTest, StartWithTheNewestThatCanBeLoaded) {
   ModelVersions model("m", folder, {}, kLastGood);
   EXPECT_EQ(VersionsText(model), "2");
   EXPECT_EQ(Scores(model.current()), second_->scores);
-  ASSERT_EQ(model.passed_over().size(), 1u);
-  EXPECT_EQ(model.passed_over()[0].number, 3);
-  EXPECT_THAT(model.passed_over()[0].why, HasSubstr("start/3/weights-3.safetensors"));
+  ASSERT_EQ(model.bad_versions().size(), 1u);
+  EXPECT_EQ(model.bad_versions()[0].number, 3);
+  EXPECT_THAT(model.bad_versions()[0].why, HasSubstr("start/3/weights-3.safetensors"));
   EXPECT_EQ(model.delta_counts().newest_version_seen, 3);
   EXPECT_THAT(ErrorOf([&] { model.Follow(); }), HasSubstr("start/3/"));  // and is tried again
   EXPECT_EQ(VersionsText(model), "2");
