@@ -28,8 +28,13 @@ ModelSpec ReadSpec(const std::string& directory) {
 void CheckNumber(const std::string& directory, const ModelSpec& spec) {
   const auto place = PlaceOfVersion(directory);
   if (!place || place->number == spec.version) return;
-  throw Error(Format("{}: {} says version {}: expected the number of its folder; rename that to {}",
-                     directory, kModelFile, spec.version, spec.version));
+  const std::string taken = FolderOfNumber(place->folder, spec.version);
+  const std::string advice = taken.empty()
+                                 ? Format("rename that to {}", spec.version)
+                                 : Format("{} has this number already, so move {} out of {}", taken,
+                                          directory, place->folder);
+  throw Error(Format("{}: {} says version {}: expected the number of its folder; {}", directory,
+                     kModelFile, spec.version, advice));
 }
 
 ModelSpec ReadAccepted(const std::string& directory, const ModelChainOptions& options) {

@@ -186,6 +186,15 @@ json index '[(v["version"], v["state"]) for v in d] == [("3", "READY"), ("5", "R
   ("4", "UNAVAILABLE")]'
 stopped
 
+# ---- a version in a folder of another number: what is said can be done
+mkdir wrong && cp -r models/3 wrong/3 && cp -r models/3 wrong/8
+fails_saying "wrong/8: model.json says version 3: expected the number of its folder; $PWD/wrong/3 \
+has this number already, so move wrong/8 out of $PWD/wrong" inspect wrong
+mv wrong/3 wrong/withdrawn-3
+fails_saying "$PWD/wrong/withdrawn-3 has this number already" inspect wrong
+rm -r wrong/withdrawn-3
+fails_saying "expected the number of its folder; rename that to 3" inspect wrong
+
 # ---- a folder whose versions were all taken back: each command names them, and what to do
 mkdir gone && cp -r models/3 gone/withdrawn-3 && cp -r models/3 gone/withdrawn-12
 gone="gone: all versions in this folder are withdrawn (withdrawn-3, withdrawn-12): mv \

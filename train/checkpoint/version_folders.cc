@@ -131,6 +131,13 @@ std::optional<VersionPlace> PlaceOfVersion(const std::string& path) {
   return VersionPlace{.folder = folder, .number = *number};
 }
 
+std::string FolderOfNumber(const std::string& folder, int64_t number) {
+  std::error_code ignored;
+  for (const std::string& name : {std::to_string(number), Named(kWithdrawn, number)})
+    if (std::string path = PathIn(folder, name); fs::exists(path, ignored)) return path;
+  return "";
+}
+
 int64_t HighestVersionIn(const std::string& folder) {
   int64_t highest = 0;
   ForEachIn(folder, [&](const std::string& name, const std::string& path) {

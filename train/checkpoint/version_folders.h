@@ -39,6 +39,9 @@ struct VersionPlace {
 };
 // The place of a path that is a version of a folder of versions; nothing for others.
 std::optional<VersionPlace> PlaceOfVersion(const std::string& path);
+// The subfolder of the version that has this number, or of the one that had it and was taken back;
+// "" where the number is free.
+std::string FolderOfNumber(const std::string& folder, int64_t number);
 // The highest number that a version in the folder has or had, deltas among them; 0 without any.
 int64_t HighestVersionIn(const std::string& folder);
 
