@@ -12,6 +12,7 @@
 #include "serve/export/model_memory.h"
 #include "serve/export/model_writer.h"
 #include "serve/raw_rows.h"
+#include "serve/versions/newest_good.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/training_memory.h"
 
@@ -129,7 +130,12 @@ RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& 
       CheckServingMemory(spec, {.examples = examples}, there);
     };
   ctx_ = std::make_unique<Context>(ContextOptions{.threads = 1});
-  predictor_ = std::make_unique<serve::Predictor>(path, served);
+  try {
+    predictor_ = std::make_unique<serve::Predictor>(path, served);
+  } catch (const Error& error) {
+    serve::ThrowWithNewestGood(path, error, served.accept);
+    throw;
+  }
   const serve::ModelSpec& spec = predictor_->model()->spec();
   inputs_ = InputsOf(spec);
   tasks_ = TasksOf(spec.net, inputs_.data);

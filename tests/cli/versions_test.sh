@@ -143,6 +143,14 @@ run 1 inspect bad --json
 json out '[v["version"] for v in d["versions"]] == [3]'
 json out '[v["version"] for v in d["bad_versions"]] == [4, 5]'
 json out '"weights-5.safetensors" in d["bad_versions"][1]["error"]'
+for command in predict evaluate; do
+  fails_saying "bad: version 5 cannot be loaded: bad/5/weights-5.safetensors: " $command bad \
+    --data eval.tsv
+  has err "; version 4 cannot be loaded: bad/4/weights-4.safetensors: "
+  has err "; version 3 can be loaded: name bad/3, or tessera rollback bad --to 3 takes back the \
+versions above 3"
+done
+run 0 predict bad/3 --data eval.tsv
 started a=bad --watch 50
 eventually errors "the model stays version 3"  # version 5 was tried again
 run 0 rollback bad --to 3
@@ -155,8 +163,9 @@ eventually errors "bad: no version is in this folder any more; the model stays v
 stopped
 mkdir bad && cp -r models/3 models/withdrawn-5 bad && mv bad/withdrawn-5 bad/5
 for version in 3 5; do printf none >bad/$version/weights-$version.safetensors; done
-for command in serve inspect; do
-  fails_saying "bad: no version can be loaded: " $command bad
+for command in "serve bad" "inspect bad" "predict bad --data eval.tsv"; do
+  # shellcheck disable=SC2086
+  fails_saying "bad: no version can be loaded: " $command
   has err "version 5 cannot be loaded: bad/5/weights-5.safetensors: "
   has err "; version"
   has err "tessera rollback bad --to VERSION"
