@@ -130,7 +130,9 @@ void LetTablesFollow(Json& document, const Json& before) {
     is_used = true;
   }
   if (!is_used)
-    throw Error("no table has this optimizer: set tables[0].optimizer, …, which each has");
+    throw Error(
+        "each table has an optimizer of its own, so that none uses optimizer.sparse: set "
+        "tables[0].optimizer, tables[1].optimizer, … in its place");
 }
 
 void Set(Json& document, const std::string& setting) {

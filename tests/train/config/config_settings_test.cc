@@ -63,9 +63,10 @@ TEST(ConfigSettings, TablesThatHaveTheSharedOptimizerFollowIt) {
             R"({"optimizer":{"sparse":{"lr":3}},"tables":[{"optimizer":{"lr":3}},)"
             R"({"optimizer":{"lr":2}},{}]})");
   const std::string own = R"({"optimizer":{"sparse":{"lr":1}},"tables":[{"optimizer":{"lr":2}}]})";
-  EXPECT_EQ(ErrorOf([&] { Set(own, {"optimizer.sparse.lr=3"}); }),
-            "--set optimizer.sparse.lr=3: no table has this optimizer: set tables[0].optimizer, …, "
-            "which each has");
+  EXPECT_EQ(
+      ErrorOf([&] { Set(own, {"optimizer.sparse.lr=3"}); }),
+      "--set optimizer.sparse.lr=3: each table has an optimizer of its own, so that none uses "
+      "optimizer.sparse: set tables[0].optimizer, tables[1].optimizer, … in its place");
   const TrainConfig config = Good({"optimizer.sparse.lr=0.5"});
   const TrainConfig again =
       ParseTrainConfig(Set(ToJson(Good({})), {"optimizer.sparse.lr=0.5"}), "saved");
