@@ -34,6 +34,16 @@ void Retire(std::shared_ptr<Predictor> predictor) {
   LetGo(std::move(model));
 }
 
+// Throws Error for rows of a warm-up that no version takes: the file is at fault, not the versions.
+void CheckTakeRows(const std::string& folder, const std::vector<BadVersion>& bad,
+                   const std::string& rows_file) {
+  const auto is_of_rows = [&](const BadVersion& version) {
+    return version.why.starts_with(rows_file + ":");
+  };
+  if (!rows_file.empty() && std::ranges::all_of(bad, is_of_rows))
+    throw Error(Format("{}: no version takes the rows of the warm-up: {}", folder, bad[0].why));
+}
+
 const ServedVersion* FindNumber(const std::vector<ServedVersion>& versions, int64_t number) {
   const auto found = std::ranges::find(versions, number, &ServedVersion::number);
   return found == versions.end() ? nullptr : &*found;
@@ -59,7 +69,10 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
       policy_.numbers.empty() && options_.bad_deltas == BadDeltas::kServeLastGood;
   const std::vector<VersionFolder> named = Named();
   Loaded loaded = LoadNewest(named, options_.new_inputs, pass_over);
-  if (loaded.good.empty()) ThrowNoneIsGood(directory_, loaded.bad);
+  if (loaded.good.empty()) {
+    CheckTakeRows(directory_, loaded.bad, options_.warm_up.rows_file);
+    ThrowNoneIsGood(directory_, loaded.bad);
+  }
   Use(std::move(loaded.good));
   NoteSeen(named.back().number, std::move(loaded.bad));
 }

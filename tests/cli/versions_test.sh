@@ -66,6 +66,12 @@ fails_saying "--shadow c=4:10: there is no model c" serve a=models b=plain --sha
 fails_saying "--canary 4:20: that of model model was said before" serve models --versions 3,4 \
   --canary 4:10 --canary 4:20
 
+# ---- rows of a warm-up that no version takes are at fault, not the versions
+echo '{"cat_0": "zz"}' >wrong.jsonl
+fails_saying "models: no version takes the rows of the warm-up: wrong.jsonl:1: cat_0" serve models \
+  --warm-up-file wrong.jsonl
+lacks err "tessera quantize"
+
 # ---- two versions of one model, and another model
 # started ARGS…: a server, process $server, listens on $port; files served and errors have what it
 # says.
