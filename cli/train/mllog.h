@@ -9,8 +9,8 @@
 //
 // An event says what the run has; keys that do not apply to it are left out. Epochs are numbered
 // from 0, and epoch_num of an evaluation counts the fraction of its epoch, if that is known. The
-// organization is a
-// placeholder that a submitter replaces. Without a target, a run that ends is a success.
+// organization is a placeholder that a submitter replaces. Without a target, a run that ends is a
+// success.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
