@@ -5,8 +5,8 @@
 //   {"phase": "train", "epoch": 1, "step": 100, "wall_time": 1.7e9, "loss": 0.46,
 //    "metrics": {"ne-click|window_ne": 0.81, …}, "memory_bytes": 432013312}
 //
-// A line of an evaluation also has "epoch_fraction", after "step". A number that is not finite is
-// null.
+// A line of an evaluation also has "epoch_fraction", after "step", where it is known. A number that
+// is not finite is null.
 #include <cstdint>
 #include <cstdio>
 #include <map>
