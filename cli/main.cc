@@ -5,6 +5,7 @@
 #include "cli/command_line.h"
 
 namespace tessera::cli {
+void AddLaunchCommand(Command app);  // TEMPORARY
 namespace {
 
 constexpr char kDescription[] =
@@ -39,6 +40,7 @@ constexpr char kFooter[] =
 
 void AddCommands(Command tessera) {
   AddTrainCommand(tessera);
+  AddLaunchCommand(tessera);
   AddConfigCommand(tessera);
   AddDescribeCommand(tessera);
   AddGenerateCommand(tessera);

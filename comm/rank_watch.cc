@@ -46,7 +46,7 @@ bool HasEnded(pid_t pid, int fd) {
 }  // namespace
 
 RankWatch::RankWatch(const std::map<int, RankProcess>& others, double timeout_s,
-                     std::function<void(const std::string&)> on_loss)
+                     std::function<void(int, const std::string&)> on_loss)
     : timeout_(timeout_s),
       interval_(std::clamp(static_cast<int64_t>(timeout_s * 1000 / 10), int64_t{10}, int64_t{500})),
       on_loss_(std::move(on_loss)),
@@ -76,25 +76,30 @@ void RankWatch::Watch() {
   while (Sleep(interval_)) {
     if (Look().empty()) continue;
     std::this_thread::sleep_for(kForMessages);
-    const std::string what = Look();
-    if (!what.empty()) return Lose(what);
+    const std::map<int, std::string> lost = Look();
+    if (!lost.empty()) return Lose(lost);
   }
 }
 
-std::string RankWatch::Look() {
+std::map<int, std::string> RankWatch::Look() {
   const Clock::time_point now = Clock::now();
   // This process was stopped itself: the others had no time to go on.
   const bool was_stopped = now - last_look_ > timeout_ / 2 + 4 * interval_;
   last_look_ = now;
+  std::map<int, std::string> lost;
   for (Watched& watched : watched_) {
     if (was_stopped) watched.stopped_at.reset();
-    if (HasEnded(watched.process.pid, watched.fd))
-      return NameOf(watched.rank, watched.process) +
-             " ended without taking leave: it was killed, or crashed";
-    std::string stopped = LookAtStopped(watched, now);
-    if (!stopped.empty()) return stopped;
+    if (std::string what = LookAt(watched, now); !what.empty())
+      lost.emplace(watched.rank, std::move(what));
   }
-  return {};
+  return lost;
+}
+
+std::string RankWatch::LookAt(Watched& watched, Clock::time_point now) {
+  if (HasEnded(watched.process.pid, watched.fd))
+    return NameOf(watched.rank, watched.process) +
+           " ended without taking leave: it was killed, or crashed";
+  return LookAtStopped(watched, now);
 }
 
 std::string RankWatch::LookAtStopped(Watched& watched, Clock::time_point now) {
@@ -108,12 +113,12 @@ std::string RankWatch::LookAtStopped(Watched& watched, Clock::time_point now) {
                 timeout_.count());
 }
 
-void RankWatch::Lose(const std::string& what) {
-  on_loss_(what);
+void RankWatch::Lose(const std::map<int, std::string>& lost) {
+  for (const auto& [rank, what] : lost) on_loss_(rank, what);
   for (Watched& watched : watched_)
     if (watched.fd >= 0) close(std::exchange(watched.fd, -1));  // they wake nobody any more
   if (!Sleep(kToEnd)) return;
-  const std::string line = what + ": this rank ends, too\n";
+  const std::string line = lost.begin()->second + ": this rank ends, too\n";
   (void)!write(STDERR_FILENO, line.data(), line.size());
   _exit(1);
 }

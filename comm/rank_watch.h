@@ -17,10 +17,11 @@ namespace tessera::internal {
 
 class RankWatch {
  public:
-  // on_loss("rank 2 (process 4711 on node7) …") is called once, by the watching thread, for the
-  // first that is lost. Some seconds later that thread ends this process, should it still be there.
+  // on_loss(2, "rank 2 (process 4711 on node7) …") is called by the watching thread for each that
+  // is lost when the first one is. Some seconds later that thread ends this process, should it
+  // still be there.
   RankWatch(const std::map<int, RankProcess>& others, double timeout_s,
-            std::function<void(const std::string&)> on_loss);
+            std::function<void(int, const std::string&)> on_loss);
   // The others may end from here on.
   ~RankWatch();
   RankWatch(const RankWatch&) = delete;
@@ -38,14 +39,15 @@ class RankWatch {
   void Watch();
   // Sleeps until something happens, or the next look is due; false: this is being destroyed.
   bool Sleep(std::chrono::milliseconds time);
-  // Returns what is wrong, or an empty string.
-  std::string Look();
+  // The ranks that are lost now, and what is wrong with each.
+  std::map<int, std::string> Look();
+  std::string LookAt(Watched& watched, Clock::time_point now);
   std::string LookAtStopped(Watched& watched, Clock::time_point now);
-  void Lose(const std::string& what);
+  void Lose(const std::map<int, std::string>& lost);
 
   const std::chrono::duration<double> timeout_;
   const std::chrono::milliseconds interval_;
-  const std::function<void(const std::string&)> on_loss_;
+  const std::function<void(int, const std::string&)> on_loss_;
   std::vector<Watched> watched_;
   int wake_;  // an eventfd
   Clock::time_point last_look_ = Clock::now();

@@ -1,31 +1,25 @@
 #include "cli/sweep/processes.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <thread>
 
+#include "cli/child_process.h"
 #include "cli/interrupt.h"
 #include "cli/show/log.h"
 #include "runtime/base/check.h"
 #include "runtime/base/process_text.h"
 
-extern char** environ;
-
 namespace tessera::cli {
 namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(20);
-constexpr char kProgram[] = "/proc/self/exe";  // also after its file was replaced
 
 struct Running {
   size_t number;
@@ -33,39 +27,18 @@ struct Running {
   std::uintmax_t log_begin;  // bytes of the log before this process
 };
 
-class FileActions {
- public:
-  explicit FileActions(const std::string& log) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, log.c_str(),
-                                     O_WRONLY | O_CREAT | O_APPEND, 0644);
-    posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
-  }
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
 Running Start(size_t number, const ProcessStart& start) {
   std::vector<std::string> words = CommandWords();
   words.resize(1);
   words.insert(words.end(), start.words.begin(), start.words.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
   std::error_code none;
   const std::uintmax_t bytes = std::filesystem::file_size(start.log, none);
-  const FileActions actions(start.log);
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, kProgram, actions.get(), nullptr, argv.data(), environ);
-  if (error != 0)
-    throw Error(Format("its process cannot be started with {}: {}", start.log, strerror(error)));
-  return {number, pid, none ? 0 : bytes};
+  try {
+    const pid_t pid = StartChild({.program = kThisProgram, .words = words, .log = start.log});
+    return {number, pid, none ? 0 : bytes};
+  } catch (const Error& error) {
+    throw Error(Format("its process cannot be started with {}: {}", start.log, error.what()));
+  }
 }
 
 // The last error in what a process added to the log; "" if there is none.

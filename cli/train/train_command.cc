@@ -12,6 +12,7 @@
 #include "cli/files.h"
 #include "cli/gpu_ranks.h"
 #include "cli/interrupt.h"
+#include "cli/launch/rank_reports.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/error_text.h"
 #include "cli/show/log.h"
@@ -204,6 +205,7 @@ TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resume
   options.metrics = {
       .json_lines = flags.metrics, .tensorboard = flags.tensorboard, .add_lines = !flags.overwrite};
   options.stop = Interrupted;
+  options.on_step = [](const StepReport& step) { ReportStep(step.step); };
   return options;
 }
 
@@ -355,6 +357,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   CheckRunData(flags, data);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   WatchForInterrupt(flags.stop_within);
+  ReportProcess();
   const bool traces = !flags.trace.empty() && !flags.dry_run;
   const auto trace = traces ? std::make_unique<Trace>() : nullptr;
   return OnRanks(flags, [&](Communicator* comm) {

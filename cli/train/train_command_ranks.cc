@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/launch/rank_reports.h"
 #include "cli/plan/auto_plan.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
@@ -32,6 +33,18 @@ bool PipelineNeedsThread(const TrainFlags& flags) {
 
 // Ranks on several hosts learn of each other's failures by messages alone.
 bool OnSeveralHosts() { return MpiLocalSize() > 0 && MpiLocalSize() < MpiSize(); }
+
+// Reports the rank's end before any other rank can see it.
+int Reported(const std::function<int(Communicator*)>& fn, Communicator& comm) {
+  try {
+    const int code = fn(&comm);
+    ReportEnd();
+    return code;
+  } catch (...) {
+    ReportEnd();
+    throw;
+  }
+}
 
 int OnLocalRanks(int ranks, const std::function<int(Communicator*)>& fn) {
   int result = 0;
@@ -63,7 +76,8 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
     options.comm_thread =
         PipelineNeedsThread(flags) || OnSeveralHosts() || MpiLocalSize() <= MachineCores();
     options.rank_timeout_s = flags.rank_timeout.value_or(options.rank_timeout_s);
-    return RunMpiRank(options, [&](Communicator& comm) { return fn(&comm); });
+    options.on_loss = ReportLoss;
+    return RunMpiRank(options, [&](Communicator& comm) { return Reported(fn, comm); });
   }
   if (!flags.ranks) return fn(nullptr);
   if (*flags.ranks > 4 * MachineCores())

@@ -122,7 +122,8 @@ TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, co
     if (in_epoch && report.ends_epoch) return;  // the line of the epoch says it
     Note(EvaluationLine(report), FieldsOf(report));
   };
-  options.on_step = [&](const StepReport& step) {
+  options.on_step = [&, then = options.on_step](const StepReport& step) {
+    then(step);
     curve.Add(step.examples, step.loss);
     progress.OnStep(step);
   };

@@ -22,7 +22,7 @@ MpiBeats::MpiBeats(MPI_Comm comm, char kind, int rank, const std::vector<RankPro
   if (!is_first) peers_.clear();
 }
 
-std::string MpiBeats::Step() {
+std::optional<MpiBeats::Silent> MpiBeats::Step() {
   const Clock::time_point now = Clock::now();
   if (peers_.empty() || now - last_ < timeout_ / 10) return {};
   // If this process was stopped, or was kept from this loop, it has not listened.
@@ -32,7 +32,8 @@ std::string MpiBeats::Step() {
     if (peer.left) continue;
     if (was_away) peer.heard = now;
     if (now - peer.heard > timeout_)
-      return Format("{} has not been heard of for {} s", peer.name, timeout_.count());
+      return Silent{peer.rank,
+                    Format("{} has not been heard of for {} s", peer.name, timeout_.count())};
     Send(peer);
   }
   return {};

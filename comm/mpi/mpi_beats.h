@@ -4,6 +4,7 @@
 // times a time-out; who is not heard of for the time-out is lost. (A host's other ranks are watched
 // there: rank_watch.h.) Used by the thread of MPI alone.
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,13 @@ class MpiBeats {
   MpiBeats(MPI_Comm comm, char kind, int rank, const std::vector<RankProcess>& ranks,
            double timeout_s);
 
-  // Sends what is due. Says who is lost: "rank 2 (process 4711 on node7) …"; else "".
-  std::string Step();
+  // The first rank of a host that is silent.
+  struct Silent {
+    int rank;
+    std::string what;  // "rank 2 (process 4711 on node7) …"
+  };
+  // Sends what is due, and says who is lost.
+  std::optional<Silent> Step();
   void Heard(int rank);
   // It sends no more, and is not waited for.
   void Left(int rank);

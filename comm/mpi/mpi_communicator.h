@@ -12,10 +12,19 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "comm/communicator.h"
 
 namespace tessera {
+
+// A rank that others have found killed, stopped or silent.
+struct LostRank {
+  int rank = 0;
+  std::string what;  // "rank 2 (process 4711 on node7) has been stopped for 10 s (SIGSTOP)"
+  bool with_host =
+      false;  // it is the first of a host that is silent, whose other ranks are lost, too
+};
 
 struct MpiOptions {
   // A thread of its own for MPI: calls move on while the caller computes. Without it they move on
@@ -31,6 +40,9 @@ struct MpiOptions {
   // seconds later. Computing long, a debugger or a busy machine loses nobody. 0: nobody is watched.
   // Between hosts, a host whose first rank is not heard of so long is lost; that needs comm_thread.
   double rank_timeout_s = 10;
+  // Called for each rank that this one finds lost, by another thread than the rank's, while calls
+  // that wait already fail. It does not throw.
+  std::function<void(const LostRank&)> on_loss = nullptr;
   // For tests: every rank counts as a host of its own.
   bool hosts_apart = false;
 };

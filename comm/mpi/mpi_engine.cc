@@ -107,19 +107,22 @@ void MpiEngine::WatchOthers() {
   }
   if (!here.empty())
     watch_ = std::make_unique<RankWatch>(here, options_.rank_timeout_s,
-                                         [this](const std::string& what) { Lose(what); });
+                                         [this](int rank, const std::string& what) {
+                                           Lose({rank, what, /*with_host=*/false});
+                                         });
   if (options_.comm_thread)  // others send only while their caller waits
     beats_ =
         std::make_unique<MpiBeats>(control_, Control::kBeat, rank_, all, options_.rank_timeout_s);
 }
 
-void MpiEngine::Lose(const std::string& what) {
+void MpiEngine::Lose(const LostRank& lost) {
   {
     const std::lock_guard lock(mutex_);
-    if (aborted_.empty()) aborted_ = what;
-    lost_ = what;
+    if (aborted_.empty()) aborted_ = lost.what;
+    if (lost_.empty()) lost_ = lost.what;
   }
   submitted_.notify_one();
+  if (options_.on_loss) options_.on_loss(lost);
 }
 
 void MpiEngine::Loop() {
@@ -154,7 +157,7 @@ bool MpiEngine::Step() {
 
 void MpiEngine::Beat() {
   if (!beats_) return;
-  if (const std::string lost = beats_->Step(); !lost.empty()) Lose(lost);
+  if (const auto silent = beats_->Step()) Lose({silent->rank, silent->what, /*with_host=*/true});
 }
 
 bool MpiEngine::RunSubmitted() {

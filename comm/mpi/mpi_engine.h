@@ -100,7 +100,7 @@ class MpiEngine {
   void CheckOwner() const;
   // The processes of the other ranks; `what` was lost of them.
   void WatchOthers();
-  void Lose(const std::string& what);
+  void Lose(const LostRank& lost);
   void Beat();
   void EndIfLost();
 

@@ -1,0 +1,34 @@
+#ifndef TESSERA_CLI_LAUNCH_MPIRUN_H_
+#define TESSERA_CLI_LAUNCH_MPIRUN_H_
+// One start of tessera train on ranks, by Open MPI's mpirun.
+#include <string>
+#include <vector>
+
+#include "cli/launch/rank_reports.h"
+
+namespace tessera::cli {
+
+// The path of mpirun. Throws Error, which names the package, where it is not in PATH.
+std::string FindMpirun();
+
+struct MpirunStart {
+  std::string mpirun;
+  int ranks = 1;
+  std::string hostfile;            // "": all ranks on this host
+  std::vector<std::string> words;  // of tessera, which the ranks run: "train", …
+  std::string reports;             // the folder of the ranks' reports, which is made
+};
+
+struct MpirunEnd {
+  int code = 0;                      // the exit code, 128 + N where signal N ended mpirun itself
+  bool mpirun_was_killed = false;    // by a signal
+  std::vector<ReportedLoss> losses;  // as ranks reported them
+};
+
+// Runs it to its end. Output passes through. SIGINT or SIGTERM, watched for by cli/interrupt.h,
+// goes to one rank, which has all save and end, or to mpirun where no rank heeds it yet: mpirun
+// gives its ranks a second, whatever they save.
+MpirunEnd RunMpirun(const MpirunStart& start);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_LAUNCH_MPIRUN_H_

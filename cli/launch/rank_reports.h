@@ -1,0 +1,42 @@
+#ifndef TESSERA_CLI_LAUNCH_RANK_REPORTS_H_
+#define TESSERA_CLI_LAUNCH_RANK_REPORTS_H_
+// What ranks tell the tessera launch that started them: files in a folder that the environment
+// variable TESSERA_LAUNCH names. It lies beside the checkpoint, which ranks on all hosts write
+// anyway. A file is there as a whole or not at all; lines of several ranks on standard error may be
+// cut or lost where ranks are killed, and say other things in other formats.
+//
+//   R.process  {"process": 4711, "host": "node7 …"}: rank R heeds SIGTERM and SIGINT from now on
+//   R.ended    rank R ends by itself, well or by an error; it says so before any other rank fails
+//   R.lost.L   {"what": "rank L (process 4711 on node7) …", "with_host": false, "step": 137}:
+//              rank R found rank L lost, which had not ended by itself, after so many steps
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/mpi/mpi_communicator.h"
+
+namespace tessera::cli {
+
+inline constexpr char kLaunchFolder[] = "TESSERA_LAUNCH";
+
+// A rank's reports. They do nothing in a process that tessera launch did not start.
+void ReportProcess();
+void ReportStep(int64_t step);  // it is trained; by any thread
+void ReportEnd() noexcept;
+void ReportLoss(const LostRank& lost) noexcept;
+
+struct ReportedLoss {
+  LostRank lost;
+  std::optional<int64_t> step;  // trained before; absent where none was, or nobody knows
+};
+// Losses that were reported into the folder, one a rank, by rank.
+std::vector<ReportedLoss> LossesIn(const std::string& folder);
+
+// The process of the first rank that runs on this host; 0 if there is none yet.
+pid_t ProcessHere(const std::string& folder);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_LAUNCH_RANK_REPORTS_H_

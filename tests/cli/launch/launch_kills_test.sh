@@ -1,0 +1,34 @@
+#!/bin/bash
+# Ranks are lost at random times, by SIGKILL and SIGSTOP in turn: every run goes on, and ends with
+# the bits of one that changed its ranks at the same checkpoint. 2 losses, or 50 where
+# TESSERA_TEST_ALL is set.
+source "$(dirname "$0")/launch_test_lib.sh"
+losses=${TESSERA_TEST_ALL:+50}
+losses=${losses:-2}
+undisturbed 3
+went_on=0
+RANDOM=7
+
+# lose NUMBER SIGNAL RANK SECONDS: a rank gets the signal so long after the first checkpoint.
+lose() {
+  rm -rf lost
+  launch --ranks 3 -- "${train[@]}" --checkpoint lost --checkpoint-every 20 --rank-timeout 1
+  victim=$(process lost 0 "$3") || exit 1
+  wait_for is_saved lost
+  sleep "$4"
+  kill "-$2" "$victim" 2>/dev/null
+  local sent=$(date +%s%N)
+  until grep -q "^resumed lost" out || ! kill -0 $job 2>/dev/null; do sleep 0.02; done
+  local milliseconds=$((($(date +%s%N) - sent) / 1000000))
+  ends 0
+  grep -q "launch: rank $3 was lost" err || return 0  # it had trained all before
+  same_as_undisturbed lost "$(step_from lost)" 2
+  went_on=$((went_on + 1))
+  echo "$1: $2 of rank $3: it went on after $milliseconds ms from step $(step_from lost)"
+}
+for loss in $(seq "$losses"); do
+  signal=$([ $((loss % 2)) -eq 0 ] && echo STOP || echo KILL)
+  lose "$loss" "$signal" $((RANDOM % 3)) "0.$(printf %03d $((RANDOM % 400)))"
+done
+echo "$went_on of $losses runs lost a rank before their end, and went on to equal tables"
+[ "$went_on" -gt 0 ] || fail "no run lost a rank before its end"

@@ -1,0 +1,126 @@
+#!/bin/bash
+# tessera launch: a run that loses a rank goes on from its last checkpoint, with the bits of a run
+# that changed its ranks there; errors and interruptions start nothing again.
+source "$(dirname "$0")/launch_test_lib.sh"
+save=(--checkpoint-every 20 --rank-timeout 1)
+
+# ---- a rank is killed; files of lines go on
+undisturbed 4
+echo "localhost slots=4" >hosts
+launch --hostfile hosts -- "${train[@]}" --checkpoint killed "${save[@]}" --metrics metrics.jsonl \
+  --json result.json --keep-last 2 --best best
+signal_rank KILL killed 0 2
+ends 0
+has err "launch: rank 2 was lost after step "
+has err ": it was killed by signal 9; going on with 3 ranks from step "
+has err " of killed (restart 1 of 3)"
+has out "saved killed"
+[ ! -e .killed.launch ] || fail "reports stayed: $(ls -a .killed.launch)"
+cp err killed.err
+json result.json 'd["rows"] > 0'
+[ -s metrics.jsonl ] && [ -d best ] || fail "metrics or best are missing: $(ls)"
+step=$(step_from killed)
+same_as_undisturbed killed "$step" 3
+
+# ---- the first rank is stopped; incremental checkpoints; lines as JSON
+launch --ranks 4 -- "${train[@]}" --checkpoint stopped "${save[@]}" --incremental --keep-chains 99 \
+  --log-format json
+signal_rank STOP stopped 0 0
+ends 0
+python3 - err <<'PYTHON' || fail "no line of JSON says it: $(cat err)"
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1]) if line.startswith("{")]
+said = [line for line in lines if line["message"].startswith("launch: ")]
+assert len(said) == 1 and said[0]["level"] == "warning", said
+assert said[0]["ranks"] == 3 and said[0]["restart"] == 1, said
+assert "rank 0 was lost after step " in said[0]["message"], said
+assert ": it has been stopped for 1 s (SIGSTOP); going on with 3 ranks" in said[0]["message"], said
+PYTHON
+same_as_undisturbed stopped "$(step_from stopped)" 3
+
+# ---- with all ranks again, in a run's folder
+launch --ranks 4 --restart-ranks all -- "${train[@]}" --run run "${save[@]}"
+signal_rank KILL run/last 0 1
+ends 0
+has err "going on with 4 ranks from step "
+same_tables run/last undisturbed
+json run/run.json 'len(d["starts"]) == 2 and d["finished"]["epochs"] == 1'
+
+# ---- no checkpoint yet: from the beginning; then no restart is left. One rank alone is known by
+# mpirun's exit code.
+launch --ranks 2 --max-restarts 1 -- "${train[@]}" --checkpoint late --metrics late.jsonl \
+  --rank-timeout 1
+victim=$(process late 0 1) || exit 1
+wait_for [ -s late.jsonl ]
+kill -KILL "$victim"
+victim=$(process late 1 0) || exit 1
+has err "going on with 1 rank from the beginning (restart 1 of 1)"
+kill -KILL "$victim"
+ends 1
+has err "tessera: a rank was lost: it was killed by signal 9, and the last of 1 restart is used up: "
+has err "no checkpoint was saved: the same command begins again"
+
+# ---- what the training, its configuration or its data do wrong starts nothing again
+never_again() {
+  lacks err "launch: "
+  lacks err "restart"
+}
+launch --ranks 2 -- train --config missing.json --checkpoint never
+ends 1
+has err "missing.json"
+never_again
+sed 's/"format": "planted".*50}/"format": "criteo"}/' launched.json >criteo.json
+run 0 generate clicks.tsv --rows 3000 --vocabulary 50
+echo "no row" >>clicks.tsv
+launch --ranks 2 -- train --config criteo.json --data clicks.tsv --checkpoint never \
+  --checkpoint-every 2
+ends 1
+has err "clicks.tsv"
+never_again
+
+# ---- SIGTERM and Ctrl-C: all save and end
+for signal in TERM INT; do
+  launch --ranks 2 -- "${train[@]}" --checkpoint "after_$signal" "${save[@]}"
+  wait_for is_saved "after_$signal"
+  kill -$signal $job
+  [ $signal = TERM ] && ends 143 || ends 130
+  has err "saved after_$signal; the same command with --resume after_$signal goes on"
+  never_again
+  [ ! -e ".after_$signal.launch" ] || fail "reports stayed: $(ls -a ".after_$signal.launch")"
+  run 0 train --resume "after_$signal" --ranks 2 --checkpoint "after_$signal"
+done
+
+# ---- the launch itself is killed: nothing goes on without it
+launch --ranks 2 -- "${train[@]}" --checkpoint orphans "${save[@]}"
+victim=$(process orphans 0 0) || exit 1
+kill -KILL $job
+wait $job
+for _ in $(seq 300); do
+  kill -0 "$victim" 2>/dev/null || break
+  sleep 0.1
+done
+kill -0 "$victim" 2>/dev/null && fail "a rank outlives the launch"
+
+# ---- what is refused before anything starts
+refused() { fails_saying "$@" && lacks err "launch: "; }
+given=(-- train --config launched.json --checkpoint new)
+refused "expected tessera train and its flags after --" launch --ranks 2
+refused "expected tessera train and its flags after --" launch --ranks 2 train
+refused "'predict' after --: expected train" launch --ranks 2 -- predict model
+refused "expected --ranks N, for ranks on this host, or --hostfile FILE" launch "${given[@]}"
+refused "train without --checkpoint: after the loss of a rank there would be nothing" \
+  launch --ranks 2 -- train --config launched.json
+refused "--ranks among train's flags, where it means threads" launch --ranks 2 "${given[@]}" --ranks 2
+refused "2 ranks are fewer than --min-ranks 3" launch --ranks 2 --min-ranks 3 "${given[@]}"
+refused "MLPerf's log is that of a run without restarts" launch --ranks 2 "${given[@]}" --mllog log
+refused "standard input can be read once" launch --ranks 2 "${given[@]}" --data -
+refused "--epcohs 3: not expected by tessera train" launch --ranks 2 "${given[@]}" --epcohs 3
+refused "--plan column_wise does not go on with 3 of 4 ranks" \
+  launch --ranks 4 --min-ranks 3 "${given[@]}" --plan column_wise
+echo "node1 slots=2 more" >hosts
+refused "hosts: line 1: expected HOST slots=N" launch --hostfile hosts "${given[@]}"
+(PATH=/nowhere; refused "mpirun is not in PATH: install Open MPI (apt-get install openmpi-bin)" \
+  launch --ranks 2 "${given[@]}") || exit 1
+OMPI_COMM_WORLD_SIZE=2 refused "tessera launch starts mpirun itself: leave mpirun out" \
+  launch --ranks 2 "${given[@]}"
+[ ! -e new ] || fail "a refused start made a checkpoint"

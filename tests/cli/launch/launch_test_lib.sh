@@ -1,0 +1,74 @@
+# Sourced by the tests of tessera launch.
+source "$(dirname "${BASH_SOURCE[0]}")/../cli_test_lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../mpi_test_lib.sh"
+# what the array mpirun of the library says, for the mpirun that tessera launch starts
+export OMPI_MCA_orte_tmpdir_base=$scratch OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader
+export OMPI_MCA_mpi_yield_when_idle=1
+export TESSERA_THREADS=1
+rows=${rows:-32000}
+sed "s/\"rows\": 5000/\"rows\": $rows/; s/\"eval_rows\": 1000/\"eval_rows\": 200/" \
+  small.json >launched.json
+train=(train --config launched.json --plan row_wise)
+
+# launch FLAGS… -- TRAIN…: starts tessera launch in the background; its output in files out and err.
+launch() {
+  "$tessera" launch "$@" >out 2>err &
+  job=$!
+}
+
+# wait_for COMMAND…: waits until it is true, while the launch runs.
+wait_for() {
+  until "$@" 2>/dev/null; do
+    kill -0 $job 2>/dev/null || fail "the launch ended before: $*: $(cat out err)"
+    sleep 0.01
+  done
+}
+
+# process CHECKPOINT START RANK: prints the process of a rank of a start, once it runs.
+process() {
+  local report="$(dirname "$1")/.$(basename "$1").launch/$2/$3.process"
+  wait_for [ -s "$report" ]
+  python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["process"])' "$report"
+}
+
+is_saved() { ls "$1"/*.json; }
+
+# signal_rank SIGNAL CHECKPOINT START RANK: sends a rank a signal once a checkpoint is there.
+signal_rank() {
+  local victim
+  victim=$(process "$2" "$3" "$4") || exit 1
+  wait_for is_saved "$2"
+  kill "-$1" "$victim" || fail "rank $4 has ended: $(cat out err)"
+}
+
+# ends CODE: the launch ends with the exit code.
+ends() {
+  wait $job
+  local got=$?
+  [ $got -eq "$1" ] || fail "launch: expected exit $1, got $got: $(cat out err)"
+}
+
+# step_from CHECKPOINT: the step that the last restart went on from.
+step_from() { grep -oP "from step \K\d+(?= of $1 )" err | tail -n 1; }
+
+# undisturbed RANKS: trains without a loss, and keeps every checkpoint: undisturbed.step-….
+undisturbed() {
+  run 0 "${train[@]}" --ranks "$1" --checkpoint undisturbed --checkpoint-every 20 --keep-last 10000
+}
+
+# same_as_undisturbed CHECKPOINT STEP RANKS: it has the tensors of the undisturbed training that
+# went on from the step with so many ranks.
+same_as_undisturbed() {
+  local from=undisturbed.step-$(printf %08d "$2")
+  [ -d "$from" ] || fail "no checkpoint of step $2: $(ls -d undisturbed*)"
+  rm -rf changed
+  run 0 "${train[@]}" --ranks "$3" --resume "$from" --checkpoint changed
+  same_tables "$1" changed
+}
+
+# same_tables CHECKPOINT CHECKPOINT: they have the same tensors.
+same_tables() {
+  run 0 export "$1" --out is.safetensors --overwrite
+  run 0 export "$2" --out want.safetensors --overwrite
+  same_tensors is.safetensors want.safetensors || fail "$1 and $2 differ"
+}
