@@ -7,6 +7,7 @@ namespace tessera::cli {
 
 // Each adds its command to `app`.
 void AddTrainCommand(Command app);
+void AddLaunchCommand(Command app);
 void AddConfigCommand(Command app);
 void AddDescribeCommand(Command app);
 void AddGenerateCommand(Command app);

@@ -5,7 +5,6 @@
 #include "cli/command_line.h"
 
 namespace tessera::cli {
-void AddLaunchCommand(Command app);  // TEMPORARY
 namespace {
 
 constexpr char kDescription[] =

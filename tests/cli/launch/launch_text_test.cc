@@ -110,9 +110,7 @@ class RankReports : public testing::Test {
     unsetenv(kLaunchFolder);
     unsetenv("OMPI_COMM_WORLD_SIZE");
   }
-  static void Be(int rank) {
-    setenv("OMPI_COMM_WORLD_RANK", std::to_string(rank).c_str(), 1);
-  }
+  static void Be(int rank) { setenv("OMPI_COMM_WORLD_RANK", std::to_string(rank).c_str(), 1); }
   const std::string folder_;
 };
 
