@@ -14,7 +14,7 @@
 namespace tessera::cli {
 namespace {
 
-// What the child does between fork and its program: calls that a signal handler may make, too.
+// Runs in the child between fork and its program: it calls only what a signal handler may call.
 bool SetUp(const char* log, bool guarded, pid_t parent) {
   if (guarded) {
     setpgid(0, 0);

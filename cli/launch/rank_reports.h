@@ -1,8 +1,8 @@
 #ifndef TESSERA_CLI_LAUNCH_RANK_REPORTS_H_
 #define TESSERA_CLI_LAUNCH_RANK_REPORTS_H_
-// What ranks tell the tessera launch that started them: files in a folder that the environment
-// variable TESSERA_LAUNCH names. It lies beside the checkpoint, which ranks on all hosts write
-// anyway. A file is there as a whole or not at all; lines of several ranks on standard error may be
+// Ranks tell the tessera launch that started them how they fare by files in a folder, which the
+// environment variable TESSERA_LAUNCH names. It lies beside the checkpoint, which ranks on all
+// hosts write anyway. A file is there as a whole or not at all; lines of several ranks on standard error may be
 // cut or lost where ranks are killed, and say other things in other formats.
 //
 //   R.process  {"process": 4711, "host": "node7 …"}: rank R heeds SIGTERM and SIGINT from now on

@@ -1,6 +1,6 @@
 #ifndef TESSERA_CLI_LAUNCH_SAVED_TRAINING_H_
 #define TESSERA_CLI_LAUNCH_SAVED_TRAINING_H_
-// What a training that tessera launch starts has saved, and the words that it goes on with.
+// The checkpoint of a training that tessera launch starts, and the words that it goes on with.
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +32,7 @@ class SavedTraining {
   // one the words that began it, with --overwrite where the start before made all that is there.
   std::vector<std::string> NextWords() const;
 
-  // What a user runs to go on.
+  // The part of a sentence that says how a user goes on.
   std::string HowToGoOn() const;
 
  private:

@@ -49,6 +49,7 @@ json run/run.json 'len(d["starts"]) == 2 and d["finished"]["epochs"] == 1'
 # ---- no checkpoint yet: from the beginning; then no restart is left. One rank alone is known by
 # mpirun's exit code.
 launch --ranks 2 --max-restarts 1 -- "${train[@]}" --checkpoint late --metrics late.jsonl \
+  --set metrics.compute_interval_steps=5 \
   --rank-timeout 1
 victim=$(process late 0 1) || exit 1
 wait_for [ -s late.jsonl ]
@@ -57,7 +58,7 @@ victim=$(process late 1 0) || exit 1
 has err "going on with 1 rank from the beginning (restart 1 of 1)"
 kill -KILL "$victim"
 ends 1
-has err "tessera: a rank was lost: it was killed by signal 9, and the last of 1 restart is used up: "
+has err "tessera: a rank was lost: it was killed by signal 9, and the last of 1 restart is used up"
 has err "no checkpoint was saved: the same command begins again"
 
 # ---- what the training, its configuration or its data do wrong starts nothing again
@@ -110,7 +111,8 @@ refused "'predict' after --: expected train" launch --ranks 2 -- predict model
 refused "expected --ranks N, for ranks on this host, or --hostfile FILE" launch "${given[@]}"
 refused "train without --checkpoint: after the loss of a rank there would be nothing" \
   launch --ranks 2 -- train --config launched.json
-refused "--ranks among train's flags, where it means threads" launch --ranks 2 "${given[@]}" --ranks 2
+refused "--ranks among train's flags, where it means threads" \
+  launch --ranks 2 "${given[@]}" --ranks 2
 refused "2 ranks are fewer than --min-ranks 3" launch --ranks 2 --min-ranks 3 "${given[@]}"
 refused "MLPerf's log is that of a run without restarts" launch --ranks 2 "${given[@]}" --mllog log
 refused "standard input can be read once" launch --ranks 2 "${given[@]}" --data -
@@ -119,8 +121,8 @@ refused "--plan column_wise does not go on with 3 of 4 ranks" \
   launch --ranks 4 --min-ranks 3 "${given[@]}" --plan column_wise
 echo "node1 slots=2 more" >hosts
 refused "hosts: line 1: expected HOST slots=N" launch --hostfile hosts "${given[@]}"
-(PATH=/nowhere; refused "mpirun is not in PATH: install Open MPI (apt-get install openmpi-bin)" \
-  launch --ranks 2 "${given[@]}") || exit 1
+PATH=/nowhere "$tessera" launch --ranks 2 "${given[@]}" >out 2>err && fail "there is no mpirun"
+has err "tessera: mpirun is not in PATH: install Open MPI (apt-get install openmpi-bin)"
 OMPI_COMM_WORLD_SIZE=2 refused "tessera launch starts mpirun itself: leave mpirun out" \
   launch --ranks 2 "${given[@]}"
 [ ! -e new ] || fail "a refused start made a checkpoint"
