@@ -2,8 +2,8 @@
 #define TESSERA_CLI_LAUNCH_RANK_REPORTS_H_
 // Ranks tell the tessera launch that started them how they fare by files in a folder, which the
 // environment variable TESSERA_LAUNCH names. It lies beside the checkpoint, which ranks on all
-// hosts write anyway. A file is there as a whole or not at all; lines of several ranks on standard error may be
-// cut or lost where ranks are killed, and say other things in other formats.
+// hosts write anyway. A file is there as a whole or not at all; lines of several ranks on standard
+// error may be cut or lost where ranks are killed, and say other things in other formats.
 //
 //   R.process  {"process": 4711, "host": "node7 …"}: rank R heeds SIGTERM and SIGINT from now on
 //   R.ended    rank R ends by itself, well or by an error; it says so before any other rank fails

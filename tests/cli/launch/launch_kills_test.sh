@@ -22,9 +22,10 @@ lose() {
   local milliseconds=$((($(date +%s%N) - sent) / 1000000))
   ends 0
   grep -q "launch: rank $3 was lost" err || return 0  # it had trained all before
-  same_as_undisturbed lost "$(step_from lost)" 2
+  local step=$(step_from lost)
+  same_as_undisturbed lost "$step" 2
   went_on=$((went_on + 1))
-  echo "$1: $2 of rank $3: it went on after $milliseconds ms from step $(step_from lost)"
+  echo "$1: $2 of rank $3: the new ranks had loaded step $step after $milliseconds ms"
 }
 for loss in $(seq "$losses"); do
   signal=$([ $((loss % 2)) -eq 0 ] && echo STOP || echo KILL)

@@ -32,7 +32,7 @@ process() {
   python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["process"])' "$report"
 }
 
-is_saved() { ls "$1"/*.json; }
+is_saved() { ls "$1"/*.json >/dev/null; }
 
 # signal_rank SIGNAL CHECKPOINT START RANK: sends a rank a signal once a checkpoint is there.
 signal_rank() {
