@@ -24,6 +24,14 @@ RankProcess ThisProcess() {
   return process;
 }
 
+char StateOf(pid_t pid) {
+  std::ifstream file(Format("/proc/{}/stat", int64_t{pid}));
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');  // a name may have brackets
+  return name_end == std::string::npos || name_end + 2 >= line.size() ? '\0' : line[name_end + 2];
+}
+
 std::string NameOf(int rank, const RankProcess& process) {
   return Format("rank {} (process {} on {})", rank, int64_t{process.pid},
                 std::string(process.name));

@@ -15,6 +15,9 @@ struct RankProcess {
 };
 RankProcess ThisProcess();
 
+// The process' state: 'T' stopped, 't' held by a debugger, 'Z' ended, …; 0 if it cannot be seen.
+char StateOf(pid_t pid);
+
 // "rank 2 (process 4711 on node7)".
 std::string NameOf(int rank, const RankProcess& process);
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -27,15 +26,6 @@ constexpr milliseconds kToEnd(3000);
 // A descriptor that is readable once the process has ended; -1 if it has ended already, or if the
 // kernel is older than 5.3.
 int OpenProcess(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
-
-// The process' state: 'T' stopped, 't' held by a debugger, 'Z' ended, …; 0 if it cannot be seen.
-char StateOf(pid_t pid) {
-  std::ifstream file(Format("/proc/{}/stat", int64_t{pid}));
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(')');  // a name may have brackets
-  return name_end == std::string::npos || name_end + 2 >= line.size() ? '\0' : line[name_end + 2];
-}
 
 bool HasEnded(pid_t pid, int fd) {
   if (fd < 0) return (kill(pid, 0) != 0 && errno == ESRCH) || StateOf(pid) == 'Z';

@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "cli/child_process.h"
 #include "cli/interrupt.h"
+#include "comm/rank_process.h"
 #include "runtime/base/check.h"
 
 namespace tessera::cli {
@@ -54,8 +56,40 @@ bool PassOnSignal(pid_t mpirun, const std::string& reports) {
   return false;
 }
 
+// Ends the ranks of this host that stay stopped when all ranks have left.
+class LastStopped {
+ public:
+  LastStopped(std::string reports, int ranks) : reports_(std::move(reports)), ranks_(ranks) {}
+
+  void Look() {
+    const Clock::time_point now = Clock::now();
+    if (now - looked_ < std::chrono::milliseconds(500)) return;
+    looked_ = now;
+    const std::vector<pid_t> stopped = Stopped();
+    if (stopped.empty())
+      since_ = now;
+    else if (now - since_ >= std::chrono::seconds(3))
+      for (const pid_t process : stopped) kill(process, SIGKILL);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::vector<pid_t> Stopped() const {
+    if (!CodeOfRanks(reports_, ranks_)) return {};
+    std::vector<pid_t> processes = ProcessesHere(reports_);
+    std::erase_if(processes, [](pid_t process) { return internal::StateOf(process) != 'T'; });
+    return processes;
+  }
+
+  const std::string reports_;
+  const int ranks_;
+  Clock::time_point looked_ = Clock::now(), since_ = looked_;
+};
+
 // Waits until mpirun has ended.
-MpirunEnd WaitFor(pid_t mpirun, const std::string& reports) {
+MpirunEnd WaitFor(pid_t mpirun, const std::string& reports, int ranks) {
+  LastStopped last(reports, ranks);
   int status = 0;
   bool passed_on = false, ended_it = false;
   while (waitpid(mpirun, &status, WNOHANG) != mpirun) {
@@ -63,11 +97,13 @@ MpirunEnd WaitFor(pid_t mpirun, const std::string& reports) {
       ended_it = !PassOnSignal(mpirun, reports);
       passed_on = true;
     }
+    last.Look();
     std::this_thread::sleep_for(kLookEvery);
   }
   const bool killed = WIFSIGNALED(status);
   const int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return {.code = ended_it ? InterruptedExit(InterruptSignal()) : code,
+  return {.code = ended_it ? InterruptedExit(InterruptSignal())
+                           : CodeOfRanks(reports, ranks).value_or(code),
           .mpirun_was_killed = killed,
           .losses = LossesIn(reports)};
 }
@@ -96,7 +132,7 @@ MpirunEnd RunMpirun(const MpirunStart& start) {
   } catch (const Error& error) {
     throw Error(Format("{} cannot be started: {}", start.mpirun, error.what()));
   }
-  return WaitFor(mpirun, start.reports);
+  return WaitFor(mpirun, start.reports, start.ranks);
 }
 
 }  // namespace tessera::cli

@@ -20,14 +20,17 @@ struct MpirunStart {
 };
 
 struct MpirunEnd {
-  int code = 0;                      // the exit code, 128 + N where signal N ended mpirun itself
+  // The exit code of the ranks, where all have ended by themselves, or else mpirun's: 128 + N where
+  // signal N ended it itself.
+  int code = 0;
   bool mpirun_was_killed = false;    // by a signal
   std::vector<ReportedLoss> losses;  // as ranks reported them
 };
 
 // Runs it to its end. Output passes through. SIGINT or SIGTERM, watched for by cli/interrupt.h,
 // goes to one rank, which has all save and end, or to mpirun where no rank heeds it yet: mpirun
-// gives its ranks a second, whatever they save.
+// gives its ranks a second, whatever they save. A rank of this host that is stopped when all have
+// trained and left, so that nobody watches it any more, is killed after some seconds.
 MpirunEnd RunMpirun(const MpirunStart& start);
 
 }  // namespace tessera::cli

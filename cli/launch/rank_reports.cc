@@ -71,6 +71,18 @@ void ForEach(const std::string& folder, const std::string& kind, const Fn& fn) {
     for (const std::string& name : of_rank) fn(PartsOf(name), PathIn(folder, name));
 }
 
+// The processes of this host's ranks, or of those that have not ended their training.
+std::vector<pid_t> ProcessesOf(const std::string& folder, bool that_train) {
+  const std::string here = internal::ThisProcess().host;
+  std::vector<pid_t> found;
+  ForEach(folder, "process", [&](const std::vector<std::string>& parts, const std::string& path) {
+    if (that_train && fs::exists(PathIn(folder, parts[0] + ".ended"))) return;
+    const Json json = internal::ParseJson(ReadTextFile(path));
+    if (json.at("host") == here) found.push_back(json.at("process").get<pid_t>());
+  });
+  return found;
+}
+
 // The loss of a rank as several have reported it, the one who had trained most last.
 void Merge(ReportedLoss&& report, ReportedLoss& into) {
   into.lost.rank = report.lost.rank;
@@ -88,7 +100,7 @@ void ReportProcess() {
 
 void ReportStep(int64_t step) { trained = step; }
 
-void ReportEnd() noexcept { TryReport("ended", Json::object()); }
+void ReportEnd(int code) noexcept { TryReport("ended", {{"code", code}}); }
 
 // A rank that was stopped may end by itself later, when mpirun has it go on to end it.
 void ReportLoss(const LostRank& lost) noexcept {
@@ -113,15 +125,22 @@ std::vector<ReportedLoss> LossesIn(const std::string& folder) {
   return all;
 }
 
-pid_t ProcessHere(const std::string& folder) {
-  const std::string here = internal::ThisProcess().host;
-  pid_t found = 0;
-  ForEach(folder, "process", [&](const std::vector<std::string>& parts, const std::string& path) {
-    if (found != 0 || fs::exists(PathIn(folder, parts[0] + ".ended"))) return;
-    const Json json = internal::ParseJson(ReadTextFile(path));
-    if (json.at("host") == here) found = json.at("process").get<pid_t>();
+std::optional<int> CodeOfRanks(const std::string& folder, int ranks) {
+  int ended = 0, code = 0;
+  ForEach(folder, "ended", [&](const std::vector<std::string>&, const std::string& path) {
+    code = std::max(code, internal::ParseJson(ReadTextFile(path)).at("code").get<int>());
+    ++ended;
   });
-  return found;
+  return ended == ranks ? std::optional(code) : std::nullopt;
+}
+
+pid_t ProcessHere(const std::string& folder) {
+  const std::vector<pid_t> train = ProcessesOf(folder, /*that_train=*/true);
+  return train.empty() ? 0 : train.front();
+}
+
+std::vector<pid_t> ProcessesHere(const std::string& folder) {
+  return ProcessesOf(folder, /*that_train=*/false);
 }
 
 }  // namespace tessera::cli

@@ -6,7 +6,8 @@
 // error may be cut or lost where ranks are killed, and say other things in other formats.
 //
 //   R.process  {"process": 4711, "host": "node7 …"}: rank R heeds SIGTERM and SIGINT from now on
-//   R.ended    rank R ends by itself, well or by an error; it says so before any other rank fails
+//   R.ended    {"code": 0}: rank R ends by itself, well or by an error (1); it says so before any
+//              other rank fails
 //   R.lost.L   {"what": "rank L (process 4711 on node7) …", "with_host": false, "step": 137}:
 //              rank R found rank L lost, which had not ended by itself, after so many steps
 #include <sys/types.h>
@@ -25,7 +26,7 @@ inline constexpr char kLaunchFolder[] = "TESSERA_LAUNCH";
 // A rank's reports. They do nothing in a process that tessera launch did not start.
 void ReportProcess();
 void ReportStep(int64_t step);  // it is trained; by any thread
-void ReportEnd() noexcept;
+void ReportEnd(int code) noexcept;
 void ReportLoss(const LostRank& lost) noexcept;
 
 struct ReportedLoss {
@@ -35,8 +36,13 @@ struct ReportedLoss {
 // Losses that were reported into the folder, one a rank, by rank.
 std::vector<ReportedLoss> LossesIn(const std::string& folder);
 
-// The process of the first rank that runs on this host; 0 if there is none yet.
+// The exit code of a start whose ranks have all ended by themselves: the largest of theirs.
+std::optional<int> CodeOfRanks(const std::string& folder, int ranks);
+
+// The process of the first rank that trains on this host; 0 if there is none yet.
 pid_t ProcessHere(const std::string& folder);
+// The processes of this host's ranks that have said that they run, by rank.
+std::vector<pid_t> ProcessesHere(const std::string& folder);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_LAUNCH_RANK_REPORTS_H_

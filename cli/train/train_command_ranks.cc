@@ -38,10 +38,10 @@ bool OnSeveralHosts() { return MpiLocalSize() > 0 && MpiLocalSize() < MpiSize();
 int Reported(const std::function<int(Communicator*)>& fn, Communicator& comm) {
   try {
     const int code = fn(&comm);
-    ReportEnd();
+    ReportEnd(code);
     return code;
   } catch (...) {
-    ReportEnd();
+    ReportEnd(1);
     throw;
   }
 }

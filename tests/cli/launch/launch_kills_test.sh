@@ -2,6 +2,7 @@
 # Ranks are lost at random times, by SIGKILL and SIGSTOP in turn: every run goes on, and ends with
 # the bits of one that changed its ranks at the same checkpoint. 2 losses, or 50 where
 # TESSERA_TEST_ALL is set.
+rows=48000  # half a second on a quiet machine
 source "$(dirname "$0")/launch_test_lib.sh"
 losses=${TESSERA_TEST_ALL:+50}
 losses=${losses:-2}

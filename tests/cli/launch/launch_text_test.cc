@@ -130,15 +130,24 @@ TEST_F(RankReports, SeveralSayTheSameLoss) {
 
 TEST_F(RankReports, ARankThatEndedByItselfIsNotLost) {
   Be(1);
-  ReportEnd();
+  ReportEnd(0);
   Be(0);
   ReportLoss({1, "rank 1 is gone"});
   EXPECT_TRUE(LossesIn(folder_).empty());
   Be(2);
   ReportLoss({3, "rank 3 is stopped"});
   Be(3);
-  ReportEnd();  // mpirun had it go on to end it
+  ReportEnd(0);  // mpirun had it go on to end it
   EXPECT_EQ(LossesIn(folder_).size(), 1u);
+}
+
+TEST_F(RankReports, TheCodeIsThatOfAllRanks) {
+  for (const int rank : {0, 1, 2}) {
+    EXPECT_FALSE(CodeOfRanks(folder_, 3));
+    Be(rank);
+    ReportEnd(rank == 1 ? 143 : 0);
+  }
+  EXPECT_EQ(CodeOfRanks(folder_, 3), 143);
 }
 
 TEST_F(RankReports, ASignalGoesToTheFirstRankThatRuns) {
@@ -146,13 +155,14 @@ TEST_F(RankReports, ASignalGoesToTheFirstRankThatRuns) {
   Be(0);
   ReportProcess();
   EXPECT_EQ(ProcessHere(folder_), getpid());
-  ReportEnd();
+  ReportEnd(0);
   EXPECT_EQ(ProcessHere(folder_), 0);
+  EXPECT_EQ(ProcessesHere(folder_), std::vector<pid_t>{getpid()});
 }
 
 TEST(RankReportsWithoutLaunch, NothingIsWritten) {
   ReportProcess();
-  ReportEnd();
+  ReportEnd(0);
   ReportLoss({1, "rank 1 is gone"});
   EXPECT_TRUE(LossesIn("").empty());
 }
