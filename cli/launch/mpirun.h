@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/launch/rank_reports.h"
+#include "cli/train/rank_reports.h"
 
 namespace tessera::cli {
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <utility>
 
-#include "cli/launch/rank_reports.h"
 #include "cli/plan/auto_plan.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "cli/train/rank_reports.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/machine.h"

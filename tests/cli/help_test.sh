@@ -20,7 +20,7 @@ run 0 generate --help
 has out "--zipf"
 
 fails_saying \
-  "expected a command: train, config, describe, generate, preprocess, inspect, reshard, export"
+  "expected a command: train, launch, config, describe, generate, preprocess, inspect, reshard"
 fails_saying "fly" fly
 run 0 train --help && mv out train_help && run 0 help train
 cmp -s out train_help || fail "help train is not train --help"

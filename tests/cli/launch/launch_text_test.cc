@@ -9,7 +9,7 @@
 
 #include "cli/launch/hosts.h"
 #include "cli/launch/loss_text.h"
-#include "cli/launch/rank_reports.h"
+#include "cli/train/rank_reports.h"
 #include "gtest/gtest.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"

@@ -1,5 +1,5 @@
-#ifndef TESSERA_CLI_LAUNCH_RANK_REPORTS_H_
-#define TESSERA_CLI_LAUNCH_RANK_REPORTS_H_
+#ifndef TESSERA_CLI_TRAIN_RANK_REPORTS_H_
+#define TESSERA_CLI_TRAIN_RANK_REPORTS_H_
 // Ranks tell the tessera launch that started them how they fare by files in a folder, which the
 // environment variable TESSERA_LAUNCH names. It lies beside the checkpoint, which ranks on all
 // hosts write anyway. A file is there as a whole or not at all; lines of several ranks on standard
@@ -45,4 +45,4 @@ pid_t ProcessHere(const std::string& folder);
 std::vector<pid_t> ProcessesHere(const std::string& folder);
 
 }  // namespace tessera::cli
-#endif  // TESSERA_CLI_LAUNCH_RANK_REPORTS_H_
+#endif  // TESSERA_CLI_TRAIN_RANK_REPORTS_H_

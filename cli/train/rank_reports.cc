@@ -1,4 +1,4 @@
-#include "cli/launch/rank_reports.h"
+#include "cli/train/rank_reports.h"
 
 #include <unistd.h>
 
