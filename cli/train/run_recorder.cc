@@ -7,6 +7,7 @@
 
 #include "cli/runs/run_folder.h"
 #include "cli/show/evaluation_report.h"
+#include "cli/show/log.h"
 #include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
 #include "cli/show/split_text.h"
@@ -29,8 +30,16 @@ namespace {
 namespace fs = std::filesystem;
 using internal::Json;
 
+std::string PlaceOf(const TrainFlags& flags, const std::string& name, bool is_folder) {
+  return PathIn(flags.run, CheckpointName(name, is_folder));
+}
+
+// Whether it goes on from a checkpoint of the run: the last, or the best before there is a last.
 bool Continues(const TrainFlags& flags) {
-  return flags.resume == flags.checkpoint && !flags.overwrite;
+  const std::string& from = flags.resume;
+  const bool is_own = from == flags.checkpoint || from == PlaceOf(flags, "best", true) ||
+                      from == PlaceOf(flags, "best", false);
+  return is_own && !flags.overwrite;
 }
 
 void CheckAlone(const TrainFlags& flags) {
@@ -75,6 +84,22 @@ void CheckNeverSaved(const TrainFlags& flags) {
 }
 
 bool IsFolder(const TrainFlags& flags, bool with_ranks) { return with_ranks || flags.incremental; }
+
+// Throws Error where the run has saved a checkpoint of this name in the other form.
+void CheckSameForm(const TrainFlags& flags, const std::string& name, bool is_folder) {
+  const std::string other = PlaceOf(flags, name, !is_folder);
+  if (HasCheckpoint(other))
+    throw Error(
+        Format("--run {}: its checkpoint is {}, but this start saves {}: give --ranks and "
+               "--incremental as the run began, or name another folder",
+               flags.run, other, PlaceOf(flags, name, is_folder)));
+}
+
+// The checkpoint that the run goes on from: the last, else the best; "" where it has saved neither.
+std::string SavedIn(const TrainFlags& flags, bool with_ranks) {
+  const std::string best = PlaceOf(flags, "best", with_ranks);
+  return HasCheckpoint(flags.checkpoint) ? flags.checkpoint : HasCheckpoint(best) ? best : "";
+}
 
 // Words that a shell takes apart again.
 std::string CommandText(const std::vector<std::string>& words) {
@@ -189,30 +214,27 @@ void ApplyRunFlag(TrainFlags& flags, bool with_ranks) {
   if (flags.run.empty()) return;
   CheckAlone(flags);
   CheckFolder(flags.run);
-  const auto last = [&](bool is_folder) {
-    return PathIn(flags.run, CheckpointName("last", is_folder));
-  };
   const bool is_folder = IsFolder(flags, with_ranks);
-  flags.checkpoint = last(is_folder);
+  flags.checkpoint = PlaceOf(flags, "last", is_folder);
   flags.metrics = PathIn(flags.run, kRunMetrics);
   flags.json = PathIn(flags.run, kRunResult);
-  if (HasCheckpoint(last(!is_folder)))
-    throw Error(
-        Format("--run {}: its checkpoint is {}, but this start saves {}: give --ranks and "
-               "--incremental as the run began, or name another folder",
-               flags.run, last(!is_folder), flags.checkpoint));
+  CheckSameForm(flags, "last", is_folder);
   if (flags.overwrite) return;
   if (!HasCheckpoint(flags.checkpoint)) {
     CheckNeverSaved(flags);
+    CheckSameForm(flags, "best", with_ranks);
+  }
+  const std::string from = SavedIn(flags, with_ranks);
+  if (from.empty()) {
     flags.overwrite = IsRunFolder(flags.run);  // a start that was cut off before it saved
     return;
   }
-  if (!flags.resume.empty() && flags.resume != flags.checkpoint)
+  if (!flags.resume.empty() && flags.resume != from)
     throw Error(
         Format("--resume {} beside --run {}, which goes on from its own checkpoint: leave "
                "--resume out, or name another folder",
                flags.resume, flags.run));
-  flags.resume = flags.checkpoint;
+  flags.resume = from;
 }
 
 void BeginRunFolder(const TrainFlags& flags) {
@@ -245,7 +267,7 @@ void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks,
   if (flags.run.empty()) return;
   const bool made_up = flags.data.empty() && config.data.eval_rows > 0;
   if (!flags.eval.empty() || !flags.eval_rows.empty() || made_up || config.data.split) {
-    flags.evaluation.best = PathIn(flags.run, CheckpointName("best", with_ranks));
+    flags.evaluation.best = PlaceOf(flags, "best", with_ranks);
     ApplyEvaluationFlags(flags.evaluation, config);
     KeepMetric(flags, config);
     const bool inside = config.evaluation->every_steps > 0 || config.evaluation->every > 0;
@@ -265,8 +287,11 @@ RunRecorder::RunRecorder(const TrainFlags& flags)
       log_(PathIn(flags.run, kRunLog), "started: " + CommandText(CommandWords())) {}
 
 void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const RunStart& start) {
-  if (!goes_on_)
+  if (!goes_on_) {
+    if (fs::exists(PathIn(folder_, kRunConfig)))
+      Note(Format("{}: the run begins anew; what it had is replaced", folder_));
     for (const char* name : {kRunMetrics, kRunCurve}) fs::remove(PathIn(folder_, name));
+  }
   for (CurvePoint& point : ReadCurve(folder_))
     earlier_.insert_or_assign(point.step, std::move(point.values));
   fs::remove(PathIn(folder_, kRunResult));

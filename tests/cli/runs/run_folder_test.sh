@@ -127,6 +127,32 @@ EOF
   done
 done
 
+# ---- killed before its first last: it goes on from its best, and no other training replaces that
+sed 's/"rows": 5000/"rows": 100000/' small.json >early.json
+early=(train --config early.json --eval-every 50)
+for form in "" "--ranks 2"; do
+  rm -rf whole cut
+  run 0 "${early[@]}" $form --run whole
+  python3 - "$tessera" "${early[@]}" $form --run cut <<'EOF' || fail "$form: nothing was saved"
+import glob, subprocess, sys, time
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+while not (glob.glob("cut/best.safetensors") or glob.glob("cut/best/index.json")):
+  if process.poll() is not None: sys.exit(1)
+  time.sleep(0.005)
+process.kill()
+process.wait()
+sys.exit(len(glob.glob("cut/last*")))
+EOF
+  fails_saying "--run cut: this run's train.seed is 1, but this start says 9" "${early[@]}" $form \
+    --set train.seed=9 --run cut
+  run 0 "${early[@]}" $form --run cut
+  has err "resumed cut/best"
+  for run in whole cut; do run 0 export $run/last* --out $run.st --overwrite; done
+  same_state whole.st cut.st || fail "$form: from the best model other bits are trained"
+  same_curve whole cut
+done
+fails_saying "its checkpoint is cut/last, but this start saves" "${early[@]}" --run cut
+
 # ---- a signal: the step is finished, and the same command goes on
 sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
 python3 - "$tessera" train --config long.json --run stopped <<'EOF' || fail "SIGTERM: $(cat out)"
