@@ -26,8 +26,9 @@ std::string WriteMine(Context& ctx, int rank, const std::string& folder, int64_t
                    StreamsByName(ctx, own));
 }
 
-// Gathers every rank's text. If a rank fails, all throw Error and no rank commits. A rank that loses
-// another one here keeps its part: rank 0 may have all texts, and commit a save that names it.
+// Gathers every rank's text. If a rank fails, all throw Error and no rank commits. A rank that
+// loses another one here keeps its part: rank 0 may have all texts, and commit a save that names
+// it.
 std::vector<std::string> GatherParts(Communicator& comm, const std::string& folder, int64_t save,
                                      const std::function<std::string()>& mine) {
   try {
