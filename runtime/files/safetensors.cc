@@ -116,9 +116,8 @@ void CheckFilled(const std::map<std::string, SafetensorsEntry>& entries, int64_t
                      "header, tensor '{}': its bytes do not follow the one before", entry->first);
     at += entry->second.nbytes();
   }
-  TESSERA_CHECK_EQ(end - begin, at - begin,
-                   "bytes in the file after the header, which names so many (truncated or too "
-                   "long)");
+  TESSERA_CHECK(end == at, "the header names {} bytes of tensors, the file has {}: {}", at - begin,
+                end - begin, end < at ? "it is cut off" : "it has more than its tensors");
 }
 
 void ReadExactly(std::FILE* file, void* out, int64_t bytes) {
