@@ -58,6 +58,20 @@ TrainingRunReport RunLogged(MlLog& log, TrainingRunOptions options, Trainer& tra
   }
 }
 
+// Why no evaluation was the best so far.
+std::string WhyNoneWasBest(const EvaluationsReport& evaluations) {
+  const auto has_value = [](const EvaluationReport& r) { return !std::isnan(r.value); };
+  const std::string& metric = evaluations.metric;
+  if (evaluations.all.empty() || std::ranges::any_of(evaluations.all, has_value))
+    return "no evaluation of this run was better";
+  const std::string why = Format("{} was not defined in any evaluation", metric);
+  if (!metric.ends_with("auc")) return why;
+  return Format(
+      "{}, as the evaluation rows have one label only; --eval-metric {}log_loss compares "
+      "evaluations without it",
+      why, metric.substr(0, metric.size() - 3));
+}
+
 void SayEvaluations(const TrainFlags& flags, const TrainConfig& config,
                     const EvaluationsReport& evaluations) {
   const std::string stop = EarlyStopLine(evaluations, *config.evaluation);
@@ -69,7 +83,7 @@ void SayEvaluations(const TrainFlags& flags, const TrainConfig& config,
   if (saved)
     Note(Format("saved {}, the best model", best), {{"path", best}});
   else
-    Note(best + " was not written: no evaluation of this run was better", {{"path", best}});
+    Note(Format("{} was not written: {}", best, WhyNoneWasBest(evaluations)), {{"path", best}});
 }
 
 LogFields FieldsOf(const EvaluationReport& report) {
