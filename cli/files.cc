@@ -23,7 +23,8 @@ std::string WhyNoFileIn(const std::string& folder) {
   if (file < 0) {  // the file system may know no file without a name
     std::string path = PathIn(folder, ".tessera-XXXXXX");
     file = mkostemp(path.data(), O_CLOEXEC);
-    if (file < 0) return std::strerror(errno);
+    if (file < 0)  // the folder itself is there
+      return errno == ENOENT ? "its file system takes no new files" : std::strerror(errno);
     unlink(path.c_str());
   }
   close(file);
@@ -54,8 +55,9 @@ void CheckWritable(const std::string& path) {
   CheckIsNoDirectory(path);
   if (IsWritableStream(path)) return;
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  std::error_code ignored;  // a folder that cannot be made cannot be written to either
-  std::filesystem::create_directories(parent, ignored);
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  if (error) CheckMayBeWritten(path);  // names the folder in which none can be made
   CheckFolder(path, parent.empty() ? "." : parent.string());
 }
 

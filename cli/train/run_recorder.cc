@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/files.h"
 #include "cli/runs/run_folder.h"
 #include "cli/show/evaluation_report.h"
 #include "cli/show/log.h"
@@ -239,8 +240,7 @@ void ApplyRunFlag(TrainFlags& flags, bool with_ranks) {
 
 void BeginRunFolder(const TrainFlags& flags) {
   if (flags.run.empty() || IsRunFolder(flags.run)) return;
-  std::error_code ignored;  // what cannot be made cannot be written to
-  fs::create_directories(flags.run, ignored);
+  CheckWritable(PathIn(flags.run, kRunDocument));
   WriteRunDocument(flags.run, NewRunDocument());
 }
 

@@ -271,6 +271,8 @@ fails_saying "--resume plain.st beside --run runs/a, which goes on from its own 
   --resume plain.st --run runs/a
 fails_saying "no run of tessera train: name another folder" "${plain[@]}" --run .
 fails_saying "--run plain.st: a file is there: name a folder" "${plain[@]}" --run plain.st
+fails_saying "/proc/x/run.json: cannot be written: /proc: its file system takes no new files" \
+  "${plain[@]}" --run /proc/x
 fails_saying "--run with evaluations inside epochs beside --pipeline semi_sync" "${plain[@]}" \
   --run new --pipeline semi_sync
 fails_saying "--run runs/a: this run's table 'a': optimizer.name is \"rowwise_adagrad\", but this \

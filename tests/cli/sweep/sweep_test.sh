@@ -295,6 +295,8 @@ refused "no metric that evaluations are compared by is called 'x'" sweep new "${
   --metric x -- "${train[@]}"
 refused "small.json: it is a file; expected a folder for the sweep" sweep small.json \
   "${grid[@]}" -- "${train[@]}"
+refused "/proc/x/sweep.json: cannot be written: /proc: its file system takes no new files" sweep \
+  /proc/x "${grid[@]}" -- "${train[@]}"
 refused "a file is there that is not a report of tessera runs" sweep new "${grid[@]}" \
   --json small.json -- "${train[@]}"
 
