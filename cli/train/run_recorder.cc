@@ -69,6 +69,16 @@ void CheckFolder(const std::string& folder) {
                          folder, name));
 }
 
+// Throws Error that says what to do about a run.json that does not hold a run's document.
+void CheckReadable(const std::string& folder) {
+  try {
+    ReadRunDocument(folder);
+  } catch (const Error& error) {
+    throw Error(
+        Format("{}: name another folder, or give --overwrite to begin the run anew", error.what()));
+  }
+}
+
 // Whether a save there is complete.
 bool HasCheckpoint(const std::string& path) {
   return fs::is_directory(path) ? FormIn(path).has_value() : fs::exists(path);
@@ -221,6 +231,7 @@ void ApplyRunFlag(TrainFlags& flags, bool with_ranks) {
   flags.json = PathIn(flags.run, kRunResult);
   CheckSameForm(flags, "last", is_folder);
   if (flags.overwrite) return;
+  CheckReadable(flags.run);
   if (!HasCheckpoint(flags.checkpoint)) {
     CheckNeverSaved(flags);
     CheckSameForm(flags, "best", with_ranks);

@@ -273,6 +273,11 @@ fails_saying "no run of tessera train: name another folder" "${plain[@]}" --run 
 fails_saying "--run plain.st: a file is there: name a folder" "${plain[@]}" --run plain.st
 fails_saying "/proc/x/run.json: cannot be written: /proc: its file system takes no new files" \
   "${plain[@]}" --run /proc/x
+mkdir damaged
+echo '{"tessera_run": 1, "sta' >damaged/run.json
+fails_saying "damaged/run.json: " "${plain[@]}" --run damaged
+has err "name another folder, or give --overwrite to begin the run anew"
+run 0 "${plain[@]}" --run damaged --overwrite
 fails_saying "--run with evaluations inside epochs beside --pipeline semi_sync" "${plain[@]}" \
   --run new --pipeline semi_sync
 fails_saying "--run runs/a: this run's table 'a': optimizer.name is \"rowwise_adagrad\", but this \
