@@ -140,8 +140,7 @@ bool ColumnCells::ReadPlain(std::string_view line, const FileColumns& columns,
 
 void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCells& out) {
   const size_t count = columns.cells.size();
-  if (line.empty())
-    throw BadLine(Format("expected {} columns", count), count > 1 ? "1" : "a blank line");
+  if (line.empty()) throw BadLine(Format("expected {} columns", count), "a blank line");
   out.items.clear();
   if (!columns.rest && (!quotes_ || line.find('"') == line.npos)) {
     if (!ReadPlain(line, columns, out)) ThrowCount(line, count);
