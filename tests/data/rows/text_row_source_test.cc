@@ -215,6 +215,15 @@ TEST(TextRowSource, ABadLineIsAnErrorAfterTheRowsBeforeIt) {
   }
 }
 
+TEST(TextRowSource, AWordForAMissingValueSaysHowToTakeIt) {
+  const std::string path = WriteFile("nan.csv", "1,NaN,,\n");
+  TextRowSource source(Rules(), {.paths = {path}}, {.batch_size = 1});
+  EXPECT_EQ(ErrorOf([&] { source.Next(); }),
+            path +
+                ":1: column 2 (x): expected a number, got 'NaN' (\"null\": [\"NaN\"] in the data "
+                "of the configuration makes it missing)");
+}
+
 TEST(TextRowSource, BadLinesAreCountedByWhatIsWrong) {
   const std::string path =
       WriteFile("skip.csv", Lines(0, 3) + "1,x,,\n1,2\n1,y,,\n" + Lines(6, 8) + "\n");
