@@ -65,11 +65,11 @@ std::string WhyNoneWasBest(const EvaluationsReport& evaluations) {
   if (evaluations.all.empty() || std::ranges::any_of(evaluations.all, has_value))
     return "no evaluation of this run was better";
   const std::string why = Format("{} was not defined in any evaluation", metric);
-  if (!metric.ends_with("auc")) return why;
+  if (metric != "auc" && !metric.starts_with("auc-")) return why;  // "auc-TASK"
   return Format(
-      "{}, as the evaluation rows have one label only; --eval-metric {}log_loss compares "
+      "{}, as the evaluation rows have one label only; --eval-metric log_loss{} compares "
       "evaluations without it",
-      why, metric.substr(0, metric.size() - 3));
+      why, metric.substr(3));
 }
 
 void SayEvaluations(const TrainFlags& flags, const TrainConfig& config,
