@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -145,6 +146,7 @@ class InferenceService::Impl {
       case Action::kConfig:
         return Json(ModelConfigJson(model.name(), served->spec(), options_.queue));
       case Action::kStatistics:
+        if (!route.version) return Json(StatisticsJson(StatisticsOf(model)));
         return Json(StatisticsJson({Statistics(model, *served)}));
       case Action::kModelReady:
         return Json("{}");
@@ -176,11 +178,16 @@ class InferenceService::Impl {
             .version = version,
             .counts = metrics_.CountsOf(model.name(), version)};
   }
+  std::vector<VersionStatistics> StatisticsOf(const ModelVersions& model) const {
+    std::vector<VersionStatistics> all;
+    for (const ServedVersion& version : model.versions())
+      all.push_back(Statistics(model, *version.predictor->model()));
+    return all;
+  }
   std::string StatisticsOfAll() const {
     std::vector<VersionStatistics> all;
     for (const auto& [name, model] : models_)
-      for (const ServedVersion& version : model->versions())
-        all.push_back(Statistics(*model, *version.predictor->model()));
+      std::ranges::move(StatisticsOf(*model), std::back_inserter(all));
     return StatisticsJson(all);
   }
 

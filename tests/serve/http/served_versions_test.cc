@@ -166,6 +166,7 @@ TEST(ServedVersions, OfSeveralModelsAnswerByTheirNames) {
   for (const json& each : all)
     EXPECT_EQ(each["inference_count"], each["name"] == "a" && each["version"] == "2" ? 2 : 1)
         << each;
+  EXPECT_EQ(json::parse(client.Get("/v2/models/a/stats").body)["model_stats"].size(), 2u);
   const std::string metrics = client.Get("/metrics").body;
   for (const char* line :
        {"tessera_model_version{model=\"a\"} 2\n", "tessera_model_version{model=\"b\"} 1\n",
