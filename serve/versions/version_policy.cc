@@ -55,10 +55,19 @@ VersionPolicy ParseVersionPolicy(const std::string& text) {
 }
 
 void CheckShares(const VersionPolicy& policy) {
+  const TrafficShare &canary = policy.canary, &shadow = policy.shadow;
+  if (canary.version != 0 && canary.version == shadow.version)
+    throw Error(Format("version {} is the --canary and the --shadow; expected two versions",
+                       canary.version));
   int64_t others = 0;
   for (const int64_t number : policy.numbers) others += policy.IsTried(number) ? 0 : 1;
-  for (const auto& [name, share] :
-       {std::pair("canary", policy.canary), {"shadow", policy.shadow}}) {
+  if (policy.numbers.size() == 2 && others == 0)
+    throw Error(
+        Format("--canary {}:{} beside --shadow {}:{}: no version of --versions {},{} answers the "
+               "other requests: name a third one, or leave one of these flags out",
+               canary.version, canary.percent, shadow.version, shadow.percent, policy.numbers[0],
+               policy.numbers[1]));
+  for (const auto& [name, share] : {std::pair("canary", canary), {"shadow", shadow}}) {
     if (share.version == 0) continue;
     if (std::ranges::count(policy.numbers, share.version) == 0 || others == 0)
       throw Error(
@@ -67,9 +76,6 @@ void CheckShares(const VersionPolicy& policy) {
                  name, share.version, share.percent, std::max<int64_t>(1, share.version - 1),
                  share.version));
   }
-  if (policy.canary.version != 0 && policy.canary.version == policy.shadow.version)
-    throw Error(Format("version {} is the --canary and the --shadow; expected two versions",
-                       policy.canary.version));
 }
 
 void CheckAreThere(const VersionPolicy& policy, const std::vector<VersionFolder>& there,

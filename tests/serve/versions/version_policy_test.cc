@@ -78,7 +78,9 @@ TEST(VersionPolicy, SharesAreOfVersionsThatAreNamed) {
   EXPECT_EQ(error("latest:2", {5, 10}, {}), kNumbers);
   EXPECT_EQ(error("3,4", {5, 10}, {}), kNumbers);
   EXPECT_EQ(error("5", {5, 10}, {}), kNumbers);
-  EXPECT_EQ(error("3,5", {5, 10}, {3, 100}), kNumbers);  // nobody answers the rest
+  EXPECT_EQ(error("3,5", {5, 10}, {3, 100}),
+            "--canary 5:10 beside --shadow 3:100: no version of --versions 3,5 answers the other "
+            "requests: name a third one, or leave one of these flags out");
   EXPECT_EQ(error("3,5", {5, 10}, {5, 100}),
             "version 5 is the --canary and the --shadow; expected two versions");
 }
