@@ -11,14 +11,10 @@
 #include "cli/show/log.h"
 #include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
-#include "cli/show/split_text.h"
 #include "cli/train/evaluation_flags.h"
 #include "cli/train/train_report.h"
-#include "data/files/data_identity.h"
-#include "runtime/base/build_id.h"
 #include "runtime/base/check.h"
 #include "runtime/base/process_text.h"
-#include "runtime/base/version.h"
 #include "runtime/files/files.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/config/config_keys.h"
@@ -112,54 +108,6 @@ std::string SavedIn(const TrainFlags& flags, bool with_ranks) {
   return HasCheckpoint(flags.checkpoint) ? flags.checkpoint : HasCheckpoint(best) ? best : "";
 }
 
-// Words that a shell takes apart again.
-std::string CommandText(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    const bool plain = !word.empty() && word.find_first_not_of(
-                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                            "0123456789-_=./:,+@%") == std::string::npos;
-    std::string quoted;
-    for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-    text += (text.empty() ? "" : " ") + (plain ? word : "'" + quoted + "'");
-  }
-  return text;
-}
-
-Json IdentityJson(const DataIdentity& identity) {
-  Json paths = Json::array();
-  for (const PathIdentity& path : identity.paths)
-    paths.push_back({{"name", path.name},
-                     {"bytes", path.bytes},
-                     {"head", Format("{:016x}", path.head)},
-                     {"tail", Format("{:016x}", path.tail)}});
-  return {{"rows", ToString(identity.rows)}, {"paths", std::move(paths)}};
-}
-
-Json DataJson(const DataSets& data) {
-  Json json = {{"train", IdentityJson(data.train_identity())}};
-  if (data.has_eval_rows()) json["eval"] = IdentityJson(data.eval_identity());
-  AddSplit(data.split(), data.split_counts(), json);
-  return json;
-}
-
-Json StartJson(const DataSets& data, const RunStart& start) {
-  return {
-      {"time", UtcTimeText()},
-      {"command", CommandText(CommandWords())},
-      {"folder", fs::current_path().string()},
-      {"version", kVersion},
-      {"build", BuildId()},
-      {"machine", start.machine},
-      {"device", start.device},
-      {"ranks", start.ranks},
-      {"threads", start.threads},
-      {"pipeline", start.pipeline},
-      {"wire_codecs", start.wire_codecs},
-      {"data", DataJson(data)},
-      {"from", {{"epoch", start.from.epoch}, {"row", start.from.row}, {"step", start.from.step}}}};
-}
-
 // Whether a later start may have another value: it says how long the run goes on.
 bool SaysLength(const ConfigKey& key) {
   return key.table.empty() && (key.key == "train.epochs" || key.key == "evaluation.patience" ||
@@ -209,14 +157,6 @@ void CheckUnfinished(const TrainFlags& flags, const TrainConfig& config,
       early.empty() ? Format("it has trained {}: more --epochs go on with it",
                              Counted(finish->epochs, "epoch"))
                     : "it " + early));
-}
-
-// The rows and files of one side of a start's data, by what is in them.
-Json ContentOf(const Json& data, const char* side) {
-  Json content = data.is_object() && data.contains(side) ? data[side] : Json();
-  if (!content.is_object()) return content;
-  for (Json& path : content["paths"]) path.erase("name");
-  return content;
 }
 
 }  // namespace
@@ -295,7 +235,7 @@ RunRecorder::RunRecorder(const TrainFlags& flags)
     : folder_(flags.run),
       goes_on_(Continues(flags)),
       document_(goes_on_ ? ReadRunDocument(folder_) : NewRunDocument()),
-      log_(PathIn(flags.run, kRunLog), "started: " + CommandText(CommandWords())) {}
+      log_(PathIn(flags.run, kRunLog), "started: " + CommandText()) {}
 
 void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const RunStart& start) {
   if (!goes_on_) {
@@ -395,8 +335,7 @@ void RunRecorder::Fail(const std::string& error) {
   log_.AddError(error);
   if (begun_) return EndStart("error: " + error);
   if (fs::exists(PathIn(folder_, kRunConfig))) return;  // of starts before this one
-  document_[kRunFailed] = {
-      {"time", UtcTimeText()}, {"command", CommandText(CommandWords())}, {kRunError, error}};
+  document_[kRunFailed] = {{"time", UtcTimeText()}, {"command", CommandText()}, {kRunError, error}};
   WriteRunDocument(folder_, document_);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/train/run_log.h"
+#include "cli/train/run_start.h"
 #include "cli/train/train_command_flags.h"
 #include "runtime/json/json_object.h"
 #include "train/data_sets.h"
@@ -33,13 +34,6 @@ void CheckRunData(const TrainFlags& flags, const DataSets& data);
 // from. Reads alone.
 void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks,
                            const std::optional<TrainingProgress>& progress, TrainConfig& config);
-
-// Facts of a start that its flags do not say.
-struct RunStart {
-  std::string machine, device, pipeline, wire_codecs;
-  int threads = 1, ranks = 1;
-  TrainingProgress from;
-};
 
 class RunRecorder {
  public:

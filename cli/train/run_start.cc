@@ -1,0 +1,75 @@
+#include "cli/train/run_start.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "cli/show/split_text.h"
+#include "data/files/data_identity.h"
+#include "runtime/base/build_id.h"
+#include "runtime/base/check.h"
+#include "runtime/base/process_text.h"
+#include "runtime/base/version.h"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using internal::Json;
+
+Json IdentityJson(const DataIdentity& identity) {
+  Json paths = Json::array();
+  for (const PathIdentity& path : identity.paths)
+    paths.push_back({{"name", path.name},
+                     {"bytes", path.bytes},
+                     {"head", Format("{:016x}", path.head)},
+                     {"tail", Format("{:016x}", path.tail)}});
+  return {{"rows", ToString(identity.rows)}, {"paths", std::move(paths)}};
+}
+
+}  // namespace
+
+std::string CommandText() {
+  std::string text;
+  for (const std::string& word : CommandWords()) {
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789-_=./:,+@%") == std::string::npos;
+    std::string quoted;
+    for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+    text += (text.empty() ? "" : " ") + (plain ? word : "'" + quoted + "'");
+  }
+  return text;
+}
+
+Json DataJson(const DataSets& data) {
+  Json json = {{"train", IdentityJson(data.train_identity())}};
+  if (data.has_eval_rows()) json["eval"] = IdentityJson(data.eval_identity());
+  AddSplit(data.split(), data.split_counts(), json);
+  return json;
+}
+
+Json StartJson(const DataSets& data, const RunStart& start) {
+  return {
+      {"time", UtcTimeText()},
+      {"command", CommandText()},
+      {"folder", fs::current_path().string()},
+      {"version", kVersion},
+      {"build", BuildId()},
+      {"machine", start.machine},
+      {"device", start.device},
+      {"ranks", start.ranks},
+      {"threads", start.threads},
+      {"pipeline", start.pipeline},
+      {"wire_codecs", start.wire_codecs},
+      {"data", DataJson(data)},
+      {"from", {{"epoch", start.from.epoch}, {"row", start.from.row}, {"step", start.from.step}}}};
+}
+
+Json ContentOf(const Json& data, const char* side) {
+  Json content = data.is_object() && data.contains(side) ? data[side] : Json();
+  if (!content.is_object()) return content;
+  for (Json& path : content["paths"]) path.erase("name");
+  return content;
+}
+
+}  // namespace tessera::cli
