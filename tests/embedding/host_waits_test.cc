@@ -1,6 +1,9 @@
 // Training steps of tables in which the host never waits for the device: the emulator counts.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "embedding/managed_collision/growing_index.h"
 #include "embedding/table_batched_embedding.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/embedding/small_tables.h"
@@ -86,6 +89,23 @@ TEST_F(HostWaitsTest, NoneWithTheCacheOfATableInHostMemory) {
   EXPECT_EQ(Waits(Tables(cached, Table("u", Sgd{0.1f}))), 0);
   cached.cache.scratch_rows = 1;  // room is made by what a batch needs, which the host has to read
   EXPECT_GT(Waits(Tables(cached, Table("u", Sgd{0.1f}))), 0);
+}
+
+// Hundreds of windows are looked at before all rows have been freed.
+TEST_F(HostWaitsTest, FewForTheRowsOfAGrowingTableHoweverManyItHas) {
+  for (const int64_t rows : {300, 1000, 5000}) {
+    GrowingIndex index({.max_rows = rows});
+    const auto waits = [&](int64_t first, int64_t n) {
+      std::vector<int64_t> ids(static_cast<size_t>(n));
+      std::iota(ids.begin(), ids.end(), first);
+      const Tensor given = Tensor::From(ctx_, ids);
+      const int64_t before = cuda_emulation::Stats().syncs;
+      index.Insert(ctx_, given);
+      return cuda_emulation::Stats().syncs - before;
+    };
+    waits(0, rows);
+    EXPECT_LE(waits(rows, rows), 10) << rows;
+  }
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct Reference {
   std::vector<Record> records{};
   std::vector<int64_t> free{};
   int64_t now = 0, hand = 0;
+  bool all_are_named = false;  // by this call
   internal::FrequencySketch sketch{admit_after > 1 ? 4 * max_rows : 0};
 
   double Score(const Record& r) const {
@@ -50,6 +51,7 @@ struct Reference {
         if (At(hand).count > 0 && At(hand).last != now) window.push_back({Score(At(hand)), hand});
         hand = (hand + 1) % n;
       }
+    all_are_named = window.empty();
     std::sort(window.begin(), window.end());
     window.resize((window.size() + 15) / 16);
     for (size_t i = window.size(); i-- > 0;) {
@@ -63,7 +65,7 @@ struct Reference {
   int64_t RowFor(int64_t id) {
     if (const auto found = rows.find(id); found != rows.end()) return found->second;
     if (admit_after > 1 && sketch.Add(MixBits(static_cast<uint64_t>(id))) < admit_after) return -1;
-    if (free.empty() && static_cast<int64_t>(records.size()) == max_rows) Evict();
+    if (free.empty() && static_cast<int64_t>(records.size()) == max_rows && !all_are_named) Evict();
     int64_t row = -1;
     if (!free.empty()) {
       row = free.back();
@@ -81,6 +83,7 @@ struct Reference {
 
   std::vector<int64_t> Insert(const std::vector<int64_t>& ids) {
     ++now;
+    all_are_named = false;
     for (const int64_t id : ids)
       if (const auto found = rows.find(id); found != rows.end()) At(found->second).last = now;
     std::vector<int64_t> result;
@@ -150,6 +153,29 @@ TEST_P(GrowingIndexSweep, RandomStepsEqualTheReference) {
                      std::to_string(admit_after));
         ExpectTheReferencesRows({max_rows, score, admit_after}, all * (on_cpu() ? 1000 : 50));
       }
+}
+
+// Windows overlap from lap to lap, and there are more of them than a block of a GPU passes.
+TEST_P(GrowingIndexSweep, ABatchOfManyNewIdsTakesTheRowsThatItDoesNotName) {
+  for (const int64_t max_rows : {200, 1000, 20000}) {
+    SCOPED_TRACE(max_rows);
+    const GrowingIndexOptions options = {max_rows, MchEviction::kLfu};
+    GrowingIndex index(options);
+    Reference reference{options.score, options.max_rows, options.admit_after};
+    RawIds random(5);
+    const auto insert = [&](int64_t first, int64_t n) {
+      std::vector<int64_t> ids;
+      for (int64_t i = 0; i < n; ++i) ids.push_back(first + i);
+      for (int64_t i = 0; i < n / 4; ++i) ids.push_back(first + random.Below(n));
+      const auto inserted = index.Insert(ctx(), Tensor::From(ctx(), ids));
+      ASSERT_EQ(inserted.rows.ToVector<int64_t>(), reference.Insert(ids)) << first;
+    };
+    insert(0, max_rows);
+    insert(max_rows - 60, 100 + max_rows / 10);
+    insert(3 * max_rows, 60 + max_rows / 2);
+    insert(7 * max_rows, 2 * max_rows);  // some find no row
+    ExpectTheReferencesState(index, reference);
+  }
 }
 
 class GrowingIndexDeviceTest : public testing::DeviceTest {};
