@@ -14,7 +14,8 @@ namespace tessera {
 // all (dense parameters; rank 0's are written), `own` this rank's alone, under names that no other
 // rank uses. Every rank calls; returns on all when the save counts.
 // If any rank can't write, every rank throws Error, which names the rank and the reason; the save
-// before still counts, and nothing of this one is left.
+// before still counts, and nothing of this one is left. Throws CommunicatorAborted where a rank is
+// lost: this save counts or the one before.
 void SaveShardedCheckpoint(Context& ctx, Communicator& comm, const std::string& folder,
                            const CheckpointInfo& info, std::span<const ShardTensors> shards,
                            std::span<const NamedTensor> whole = {},

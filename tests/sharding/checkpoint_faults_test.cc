@@ -11,6 +11,7 @@
 #include "runtime/files/files.h"
 #include "sharding/checkpoint/checkpoint.h"
 #include "tests/sharding/checkpoint_for_tests.h"
+#include "tests/testing/losing_communicator.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {
@@ -74,6 +75,25 @@ TEST_F(CheckpointFaultsTest, ASaveTakesThePlaceOfTheOneBefore) {
   Save(2);
   EXPECT_TRUE(Holds(2));
   EXPECT_EQ(FilesInFolder(), 3) << "the files of the first are gone";
+}
+
+// Its first rank may have committed the save already.
+TEST_F(CheckpointFaultsTest, ARankThatLosesAnotherWhileSavingKeepsItsPart) {
+  Save(1);
+  const auto save = [&] {
+    RunLocalRanks(2, [&](Communicator& comm) {
+      const std::string index = folder_ + "/index.json";
+      testing::LosingCommunicator losing(comm,
+                                         testing::LosesInSave(comm, File(2, comm.rank()), index));
+      Context own({.threads = 1});
+      SaveShardedCheckpoint(own, losing, folder_, InfoOf(ModelOf(2), Plan()),
+                            ShardsOf(own, ModelOf(2), Plan(), comm.rank()));
+    });
+  };
+  EXPECT_TRUE(Contains(ErrorOf(save), "a rank is lost"));
+  EXPECT_TRUE(Holds(2));
+  Save(3);
+  EXPECT_TRUE(Holds(3));
 }
 
 TEST_F(CheckpointFaultsTest, AMissingFileIsNamedWithWhatItHeld) {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <random>
 
+#include "tests/testing/losing_communicator.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
 #include "train/checkpoint/checkpoint_files.h"
@@ -201,6 +202,29 @@ TEST_F(RankIncrementsTest, WhatIsMissingMixedOrChangedIsAnError) {
   text.replace(text.find("\"step\": \"6\""), 11, "\"step\": \"7\"");
   std::ofstream(save) << text;
   EXPECT_THAT(ErrorOf([&] { ReadCheckpoint(folder_); }), HasSubstr(save));
+}
+
+// Its first rank may have committed the save already.
+TEST_F(RankIncrementsTest, ARankThatLosesAnotherWhileSavingKeepsItsPart) {
+  const Sitting run{.stop = 6, .every = 2, .folder = folder_};
+  const auto train = [&] {
+    RunLocalRanks(2, [&](Communicator& comm) {
+      const std::string part = DeltaPath(RankFolder(folder_, comm.rank()), 2);
+      testing::LosingCommunicator losing(comm,
+                                         testing::LosesInSave(comm, part, RanksPath(folder_, 2)));
+      TrainRank(losing, config_, plan_, run);
+    });
+  };
+  EXPECT_THAT(ErrorOf(train), HasSubstr("a rank is lost"));
+  ASSERT_EQ(SavesOfRanks(folder_).back(), 2);
+  EXPECT_EQ(OpenRankChain(folder_).info().metadata.at("step"), "4");
+  const std::string saved = Joined(folder_), end = TempPath("nothing_lost");
+  fs::remove_all(end);
+  Train(config_, plan_, {.stop = 4, .every = 2, .folder = end});
+  EXPECT_TRUE(saved == Joined(end)) << "other bits";
+  Train(config_, plan_, {.stop = 8, .every = 2, .folder = folder_});
+  Train(config_, plan_, {.stop = 8, .every = 2, .folder = end});
+  EXPECT_TRUE(Joined(folder_) == Joined(end)) << "other bits";
 }
 
 TEST_F(RankIncrementsTest, AFolderOfSomethingElseIsRefused) {

@@ -89,11 +89,14 @@ bool RankCheckpoints::NextIsBaseSync(Context& ctx, int64_t delta_bytes) const {
 }
 
 // Writes every rank's file, and gathers their results. If one could not write, Error on all; then
-// no rank commits.
+// no rank commits. A rank that loses another one here keeps its file: rank 0 may have all results,
+// and commit a save that names it.
 std::vector<std::string> RankCheckpoints::WriteFilesSync(int64_t number,
                                                          const std::function<std::string()>& mine) {
   try {
     return GatherResultsSync(comm_, kWhat, mine);
+  } catch (const CommunicatorAborted&) {
+    throw;
   } catch (...) {
     RemoveAfter(MyFolder(), number - 1);
     throw;

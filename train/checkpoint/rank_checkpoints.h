@@ -27,7 +27,8 @@ class RankCheckpoints {
 
   // This rank's part of the next save; `info` is the same on all. Returns when the save counts.
   // Throws Error on all ranks when one can't write; the save before then still counts, and nothing
-  // of this one is left.
+  // of this one is left. Throws CommunicatorAborted where a rank is lost: this save counts or the
+  // one before.
   void Write(Context& ctx, const CheckpointInfo& info, const RankState& mine,
              const TrainingProgress& progress, const std::string& config);
 
