@@ -25,6 +25,8 @@
 namespace tessera::cli {
 namespace {
 
+constexpr char kLogGroup[] = "Log";
+
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name,
@@ -249,16 +251,30 @@ Command Command::AddCommand(const std::string& name, const std::string& descript
   return command;
 }
 
+Command Command::AddCommandInPlace(const std::string& name, const std::string& description) {
+  Command command = AddCommand(name, description);
+  app_->require_subcommand(0, 1);  // a command's argument may be its own name
+  command.app_->preparse_callback([above = app_, own = command.app_](size_t) {
+    for (CLI::Option* option : above->get_options()) {
+      if (option->count() > 0 && option->get_group() != kLogGroup)
+        throw CLI::ValidationError(
+            Format("{}: flags of {} follow its name", option->get_name(), own->get_name()));
+      option->required(false);
+    }
+  });
+  return command;
+}
+
 void Command::AddLogFlags() {
   Add("--quiet", chosen_->log.quiet,
       "Print results, warnings and errors alone: no progress, and no notes of what is done")
-      .Group("Log");
+      .Group(kLogGroup);
   Add("--log-format", chosen_->log.format,
       "Write all that is no result to standard error, as lines with time and level: text, or json, "
       "an object a line; default: notes to standard output, and the rest as text where standard "
       "error is no terminal")
       .OneOf({"text", "json"})
-      .Group("Log")
+      .Group(kLogGroup)
       .Value("FORMAT");
 }
 
@@ -299,7 +315,9 @@ void Command::ShowDefaults() { app_->option_defaults()->always_capture_default()
 void Command::Footer(const std::string& text) { app_->footer(text); }
 
 void Command::Run(Work work) {
-  app_->callback([chosen = chosen_, work = std::move(work)] { chosen->work = work; });
+  app_->callback([app = app_, chosen = chosen_, work = std::move(work)] {
+    if (app->get_subcommands().empty()) chosen->work = work;  // else one in its place has done so
+  });
 }
 
 void Command::AddCommandsWhenChosen(std::function<void(Command)> add, Work work,

@@ -84,6 +84,9 @@ class Command {
   // Adds a command with the flags that all commands have, behind its name or before it: --quiet and
   // --log-format.
   Command AddCommand(const std::string& name, const std::string& description);
+  // Adds a command that is done in place of this one, whose flags it does not take: required ones
+  // are not asked for, and those before its name are refused.
+  Command AddCommandInPlace(const std::string& name, const std::string& description);
   void AddLogFlags();
   // `where` says of a flag that belongs elsewhere on the line, where; "" of others.
   void SayElsewhere(std::function<std::string(const std::string& flag)> where);

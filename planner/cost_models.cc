@@ -49,4 +49,9 @@ PlannerOptions CostModelOptions(const std::string& name, const TopologyFile& mac
   throw Error(Format("cost model '{}': expected calibrated, bandwidth or torchrec", chosen));
 }
 
+const StepModel* StepModelOf(const PlannerOptions& options) {
+  const auto* calibrated = dynamic_cast<const CalibratedPerfEstimator*>(options.perf.get());
+  return calibrated == nullptr ? nullptr : &calibrated->step_model();
+}
+
 }  // namespace tessera

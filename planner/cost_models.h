@@ -22,5 +22,8 @@ std::string CostModelName(const std::string& name, const TopologyFile& machine);
 PlannerOptions CostModelOptions(const std::string& name, const TopologyFile& machine,
                                 const PlannerModel& model, const CalibratedOptions& known = {});
 
+// The step model of the calibrated cost model, which lives as long as options.perf; else null.
+const StepModel* StepModelOf(const PlannerOptions& options);
+
 }  // namespace tessera
 #endif  // TESSERA_PLANNER_COST_MODELS_H_

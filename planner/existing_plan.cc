@@ -3,21 +3,11 @@
 #include <algorithm>
 
 #include "planner/model/planner_error.h"
+#include "planner/moved_elements.h"
 #include "planner/search/enumerator.h"
 
 namespace tessera::internal {
 namespace {
-
-int64_t Common(int64_t begin_a, int64_t size_a, int64_t begin_b, int64_t size_b) {
-  return std::max<int64_t>(
-      0, std::min(begin_a + size_a, begin_b + size_b) - std::max(begin_a, begin_b));
-}
-
-// The number of elements that both shards hold.
-int64_t Overlap(const Shard& a, const Shard& b) {
-  return Common(a.row_offset, a.rows, b.row_offset, b.rows) *
-         Common(a.column_offset, a.columns, b.column_offset, b.columns);
-}
 
 bool SameRectangles(const std::vector<Shard>& a, const std::vector<Shard>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Shard& x, Shard y) {
@@ -51,10 +41,9 @@ ExistingPlan::ExistingPlan(const Topology& topology, const PlannerModel& model,
     if (found == plan.tables.end()) continue;
     Table& table = tables_[t];
     table.kernel = found->second.kernel;
-    table.shards = table.by_rank = found->second.shards;
+    table.shards = found->second.shards;
+    table.by_rank = ByRank(table.shards);
     for (const Shard& shard : table.shards) table.ranks.push_back(shard.rank);
-    std::stable_sort(table.by_rank.begin(), table.by_rank.end(),
-                     [](const Shard& a, const Shard& b) { return a.rank < b.rank; });
   }
 }
 
@@ -89,19 +78,9 @@ std::optional<PlacedItem> ExistingPlan::Find(const Item& item) {
 }
 
 int64_t ExistingPlan::MovedBytes(const ShardingOption& option, const std::vector<int>& ranks) {
-  struct ByRank {
-    bool operator()(const Shard& shard, int rank) const { return shard.rank < rank; }
-    bool operator()(int rank, const Shard& shard) const { return rank < shard.rank; }
-  };
   const std::vector<Shard>& by_rank = TableAt(option.table).by_rank;
   if (by_rank.empty()) return 0;
-  const std::vector<Shard>& shards = Shards(option.table, option.type);
-  int64_t elements = 0;
-  for (size_t i = 0; i < shards.size(); ++i) {
-    elements += shards[i].rows * shards[i].columns;
-    const auto [begin, end] = std::equal_range(by_rank.begin(), by_rank.end(), ranks[i], ByRank{});
-    for (auto held = begin; held != end; ++held) elements -= Overlap(shards[i], *held);
-  }
+  const int64_t elements = MovedElements(by_rank, Shards(option.table, option.type), ranks);
   return elements * model_.tables[static_cast<size_t>(option.table)].element_bytes();
 }
 

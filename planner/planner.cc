@@ -75,25 +75,6 @@ class Run {
   }
 
  private:
-  // The rating of these times under the perf model.
-  double RatingOf(const std::vector<double>& perf, const std::vector<Storage>& storage) const {
-    double rating = 0;
-    if (settings_.perf_model == PerfModel::kMaxRankHbm) {
-      for (const Storage& rank : storage) rating = std::max(rating, static_cast<double>(rank.hbm));
-      return rating;
-    }
-    const auto local = static_cast<size_t>(topology_.local_world_size);
-    for (size_t first = 0; first < perf.size(); first += local) {
-      double node = 0;
-      for (size_t r = first; r < first + local; ++r) {
-        rating = std::max(rating, perf[r]);
-        node += perf[r];
-      }
-      if (topology_.cores_per_node > 0) rating = std::max(rating, node / topology_.cores_per_node);
-    }
-    return rating;
-  }
-
   void Walk(const std::vector<ProposerSettings>& proposers, bool stop_at_first_plan) {
     const SearchSpace space{
         options_, capacity_, &model_,
@@ -101,8 +82,8 @@ class Run {
           return enumerator_.WithCache(option, kernel, load_factor);
         }};
     const auto rate = [&](const Proposal& proposal, const Placement& placement) {
-      return RatingOf(RankPerf(topology_.world_size, proposal, placement),
-                      RankStorage(topology_.world_size, proposal, placement));
+      return planner_.Rate(RankPerf(topology_.world_size, proposal, placement),
+                           RankStorage(topology_.world_size, proposal, placement));
     };
     WalkResult walk = WalkProposals({proposers, settings_.partitioner, stop_at_first_plan},
                                     topology_, space, rate);
@@ -286,7 +267,7 @@ class Run {
       });
     }
     result_.max_rank_perf = *std::max_element(result_.rank_perf.begin(), result_.rank_perf.end());
-    result_.rating = RatingOf(result_.rank_perf, result_.rank_storage);
+    result_.rating = planner_.Rate(result_.rank_perf, result_.rank_storage);
     // A rating below the bound is possible only with scaled caches: these options are unknown to
     // the bound.
     if (result_.rating < result_.lower_bound * (1 - kProven))
@@ -329,6 +310,25 @@ EmbeddingShardingPlanner::EmbeddingShardingPlanner(Topology topology, PlannerMod
 EmbeddingEnumerator EmbeddingShardingPlanner::enumerator() const {
   return EmbeddingEnumerator(topology_, model_, *options_.perf, *options_.storage,
                              options_.option_rules);
+}
+
+double EmbeddingShardingPlanner::Rate(const std::vector<double>& perf,
+                                      const std::vector<Storage>& storage) const {
+  double rating = 0;
+  if (options_.perf_model == PerfModel::kMaxRankHbm) {
+    for (const Storage& rank : storage) rating = std::max(rating, static_cast<double>(rank.hbm));
+    return rating;
+  }
+  const auto local = static_cast<size_t>(topology_.local_world_size);
+  for (size_t first = 0; first < perf.size(); first += local) {
+    double node = 0;
+    for (size_t r = first; r < first + local; ++r) {
+      rating = std::max(rating, perf[r]);
+      node += perf[r];
+    }
+    if (topology_.cores_per_node > 0) rating = std::max(rating, node / topology_.cores_per_node);
+  }
+  return rating;
 }
 
 PlanResult EmbeddingShardingPlanner::Plan() const { return Run(*this).Do(); }

@@ -80,6 +80,8 @@ class EmbeddingShardingPlanner {
   const PlannerOptions& options() const { return options_; }
   // Returns the enumerator of the cost model. It refers to the planner.
   EmbeddingEnumerator enumerator() const;
+  // The rating of a plan that gives each rank so many milliseconds, and so much memory.
+  double Rate(const std::vector<double>& perf, const std::vector<Storage>& storage) const;
 
  private:
   Topology topology_;

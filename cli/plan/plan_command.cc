@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/outputs.h"
+#include "cli/plan/plan_diff_command.h"
 #include "cli/plan/plan_inputs.h"
 #include "cli/plan/plan_report.h"
 #include "cli/plan/plan_validate.h"
@@ -35,6 +36,7 @@ constexpr char kFooter[] =
     "    --validate 4 -o plan.json\n"
     "  tessera plan --tables tables.json --topology h100 --ranks 64 --cost-model torchrec\n"
     "  tessera train --config examples/criteo.json --data clicks.tsv --ranks 4 --plan plan.json\n"
+    "  tessera plan diff plan.json other.json --tables examples/criteo.json\n"
     "\n"
     "Times are of a training step. The bound says what no plan can beat under the same cost model. "
     "Equal input gives the same plan on every machine.\n";
@@ -66,11 +68,10 @@ PlannerOptions OptionsOf(const PlanFlags& flags, const PlannerModel& model,
 // The step model that --validate compares with measured steps; null without --validate.
 const StepModel* StepModelFor(const PlanFlags& flags, const EmbeddingShardingPlanner& planner) {
   if (flags.validate == 0) return nullptr;
-  const auto* calibrated =
-      dynamic_cast<const CalibratedPerfEstimator*>(planner.options().perf.get());
-  if (calibrated == nullptr)
+  const StepModel* model = StepModelOf(planner.options());
+  if (model == nullptr)
     throw Error("--validate needs the calibrated cost model: --topology of tessera calibrate");
-  return &calibrated->step_model();
+  return model;
 }
 
 void CheckOutputs(const PlanFlags& flags) {
@@ -118,6 +119,7 @@ void AddPlanCommand(Command app) {
   Command command = app.AddCommand("plan", kDescription);
   const auto flags = std::make_shared<PlanFlags>();
   AddPlanFlags(command, *flags);
+  AddPlanDiff(command);
   command.Footer(kFooter);
   command.Run([flags] { return Plan(*flags); });
 }

@@ -90,10 +90,7 @@ void SetRanks(Topology& topology, const PlanFlags& flags) {
 
 }  // namespace
 
-void AddPlanFlags(Command command, PlanFlags& f) {
-  const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
-  const auto ranks = NumbersFrom(1, 1 << 20);
-  const auto size = NumbersFrom(0.0, 1e9);
+void AddTablesFlags(Command command, PlanFlags& f) {
   command
       .Add(
           "--tables", f.tables,
@@ -106,6 +103,11 @@ void AddPlanFlags(Command command, PlanFlags& f) {
       .Add("--topology", f.topology,
            "Machine to plan for: a file of tessera calibrate, or cpu, a100, h100 or h200")
       .Value("FILE|NAME");
+}
+
+void AddRanksFlags(Command command, PlanFlags& f) {
+  const auto ranks = NumbersFrom(1, 1 << 20);
+  const auto size = NumbersFrom(0.0, 1e9);
   command.Add("--ranks", f.ranks, "Number of ranks, of all nodes together")
       .Within(ranks)
       .Value("N");
@@ -119,8 +121,11 @@ void AddPlanFlags(Command command, PlanFlags& f) {
            "Fraction of a rank's memory that is left to everything else; default 0.15")
       .Within(NumbersFrom(0.0, 1.0))
       .Value("SHARE");
+}
+
+void AddCostFlags(Command command, PlanFlags& f) {
   command.Add("--batch", f.batch_size, "Examples that each rank trains on in a step")
-      .Within(positive)
+      .Within(NumbersFrom(int64_t{1}, int64_t{1} << 40))
       .Value("N");
   command
       .Add("--data", f.data,
@@ -131,6 +136,12 @@ void AddPlanFlags(Command command, PlanFlags& f) {
            "Cost model by which plans are compared: calibrated (default where the topology was "
            "measured), bandwidth (default elsewhere) or torchrec")
       .Value("MODEL");
+}
+
+void AddPlanFlags(Command command, PlanFlags& f) {
+  AddTablesFlags(command, f);
+  AddRanksFlags(command, f);
+  AddCostFlags(command, f);
   command
       .Add("--constraints", f.constraints,
            "Read from this JSON file which tables must be kept together or apart, and limits of "

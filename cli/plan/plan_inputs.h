@@ -23,6 +23,10 @@ struct PlanFlags {
 };
 
 void AddPlanFlags(Command command, PlanFlags& flags);
+// Parts of them: tables and machine; the sizes of the machine; load and cost model.
+void AddTablesFlags(Command command, PlanFlags& flags);
+void AddRanksFlags(Command command, PlanFlags& flags);
+void AddCostFlags(Command command, PlanFlags& flags);
 
 // A file, or a machine's name; its ranks and memory are the flags' where they say so.
 TopologyFile ReadTopology(const PlanFlags& flags);

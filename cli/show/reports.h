@@ -27,6 +27,7 @@ inline constexpr Report kScores = {"scores of tessera predict", nullptr};
 inline constexpr Report kPlan = {"a plan", "{\"tessera_sharding_plan\":"};
 inline constexpr Report kPlanPage = {"a page of tessera plan", "<!DOCTYPEhtml>"};
 inline constexpr Report kPlanReport = {"a report of tessera plan", "{\"cost_model\":"};
+inline constexpr Report kPlanDiffReport = {"a report of tessera plan diff", "{\"moved_bytes\":"};
 inline constexpr Report kTopology = {"a topology", "{\"tessera_topology\":"};
 inline constexpr Report kBenchRun = {"results of tessera bench", "{\"machine\":"};
 inline constexpr Report kGoogleBenchmark = {"results in Google Benchmark's layout",

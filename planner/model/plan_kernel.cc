@@ -1,5 +1,6 @@
 #include "planner/model/plan_kernel.h"
 
+#include "runtime/base/check.h"
 #include "runtime/base/names.h"
 
 namespace tessera {
@@ -38,6 +39,20 @@ std::optional<ComputeKernel> TrainedKernel(PlanKernel kernel) {
     default:
       return {};
   }
+}
+
+PlanKernel PlanKernelOf(ComputeKernel kernel) {
+  switch (kernel) {
+    case ComputeKernel::kDense:
+      return PlanKernel::kDense;
+    case ComputeKernel::kFused:
+      return PlanKernel::kFused;
+    case ComputeKernel::kFusedUvm:
+      return PlanKernel::kFusedUvm;
+    case ComputeKernel::kFusedUvmCaching:
+      return PlanKernel::kFusedUvmCaching;
+  }
+  TESSERA_FAIL("unknown ComputeKernel {}", static_cast<int>(kernel));
 }
 
 bool IsKeyValue(PlanKernel kernel) {

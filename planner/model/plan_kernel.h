@@ -29,6 +29,8 @@ PlanKernel ParsePlanKernel(const std::string& name);
 
 // The kernel that trains it; nothing for one that this library does not run.
 std::optional<ComputeKernel> TrainedKernel(PlanKernel kernel);
+// The inverse.
+PlanKernel PlanKernelOf(ComputeKernel kernel);
 
 // key_value and the three virtual tables.
 bool IsKeyValue(PlanKernel kernel);
