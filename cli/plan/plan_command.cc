@@ -12,16 +12,16 @@
 #include "cli/plan/plan_inputs.h"
 #include "cli/plan/plan_report.h"
 #include "cli/plan/plan_validate.h"
+#include "cli/plan/plan_what_if.h"
+#include "cli/plan/planner_options.h"
 #include "planner/cost_models.h"
 #include "planner/explain.h"
-#include "planner/model/placement_rules_json.h"
 #include "planner/plan_conversion.h"
 #include "planner/plan_picture.h"
 #include "planner/stats.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"
 #include "sharding/plan/plan_json.h"
-#include "sharding/plan/torchrec_plan.h"
 
 namespace tessera::cli {
 namespace {
@@ -35,35 +35,19 @@ constexpr char kFooter[] =
     "  tessera plan --tables examples/criteo.json --data clicks.tsv --topology topology.json \\\n"
     "    --validate 4 -o plan.json\n"
     "  tessera plan --tables tables.json --topology h100 --ranks 64 --cost-model torchrec\n"
+    "  tessera plan --tables tables.json --topology topology.json --ranks 4 --what-if ranks=2,8 "
+    "\\\n"
+    "    --what-if batch=512,2048 --html what_if.html\n"
     "  tessera train --config examples/criteo.json --data clicks.tsv --ranks 4 --plan plan.json\n"
     "  tessera plan diff plan.json other.json --tables examples/criteo.json\n"
     "\n"
     "Times are of a training step. The bound says what no plan can beat under the same cost model. "
-    "Equal input gives the same plan on every machine.\n";
-
-PlacementRules ReadRules(const PlanFlags& flags, const PlannerModel& model,
-                         const Topology& topology) {
-  PlacementRules rules;
-  if (!flags.constraints.empty())
-    rules = PlacementRulesFromJson(ReadTextFile(flags.constraints), flags.constraints);
-  if (flags.most_moved_bytes && flags.existing.empty())
-    throw Error("--most-moved-bytes needs --existing PLAN");
-  if (flags.existing.empty()) return rules;
-  std::vector<TableShape> shapes;
-  for (const PlannerTable& t : model.tables) shapes.push_back({t.name, t.rows, t.dim});
-  rules.existing =
-      ReadPlanFile(flags.existing, {topology.world_size, topology.local_world_size}, shapes);
-  rules.most_moved_bytes = flags.most_moved_bytes;
-  return rules;
-}
-
-PlannerOptions OptionsOf(const PlanFlags& flags, const PlannerModel& model,
-                         const TopologyFile& machine, const CalibratedOptions& known) {
-  PlannerOptions options = CostModelOptions(flags.cost_model, machine, model, known);
-  options.rules = ReadRules(flags, model, machine.topology);
-  if (flags.reserve) options.reservation.percentage = *flags.reserve;
-  return options;
-}
+    "Equal input gives the same plan on every machine.\n"
+    "\n"
+    "--what-if plans at each point of a grid, the current one among them. Its keys: ranks; hbm and "
+    "ddr, in GiB of a rank; batch, of a rank; codec of the exchanges, as fp16 or int8 (of a "
+    "measured topology); intra_bw and inter_bw, GB/s of a rank inside its node and to others "
+    "(elsewhere).\n";
 
 // The step model that --validate compares with measured steps; null without --validate.
 const StepModel* StepModelFor(const PlanFlags& flags, const EmbeddingShardingPlanner& planner) {
@@ -84,12 +68,13 @@ void CheckOutputs(const PlanFlags& flags) {
 }
 
 int Plan(const PlanFlags& flags) {
+  if (!flags.what_if.empty()) return PlanWhatIf(flags);
   CheckOutputs(flags);
   const TopologyFile machine = ReadTopology(flags);
   PlanInput input = ReadPlanInput(flags, machine.topology);
   const CalibratedOptions known = MeasureData(flags, input);
   const EmbeddingShardingPlanner planner(machine.topology, input.model,
-                                         OptionsOf(flags, input.model, machine, known));
+                                         PlannerOptionsOf(flags, input.model, machine, known));
   const StepModel* step_model = StepModelFor(flags, planner);
   const std::string cost_model = CostModelName(flags.cost_model, machine);
   const PlanResult plan = planner.Plan();

@@ -159,6 +159,13 @@ void AddPlanFlags(Command command, PlanFlags& f) {
            "prediction (needs a measured topology)")
       .Within(NumbersFrom(2, 6))
       .Value("PLANS");
+  command
+      .Add(
+          "--what-if", f.what_if,
+          "Plan for each of these values of a key as well, as ranks=2,4,8, and say what would help "
+          "the most (keys: below); given several times, for all combinations")
+      .OneAtATime()
+      .Value("KEY=V,…");
   command.Add("-o,--out", f.out, "Write the plan to this file").Value("FILE");
   command.Add("--html", f.html, "Draw ranks, times and memory on a page").Value("FILE");
   command.Add("--json", f.json, "Write figures and reasons to this file as JSON").Value("FILE");
@@ -211,16 +218,21 @@ CalibratedOptions MeasureData(const PlanFlags& flags, PlanInput& input) {
     rows += batch->size();
   }
   if (rows == 0) throw Error(Format("{}: there are no rows to measure", flags.data.front()));
-  for (const PlannerTable& table : input.model.tables) {
-    std::vector<double>& factors = input.model.constraints[table.name].pooling_factors;
-    factors.clear();
-    for (const std::string& feature : table.features) {
-      const FeatureStatistics measured = counter.Of(feature, table.rows);
-      factors.push_back(measured.pooling_factor());
-      known.statistics[{table.name, feature}] = measured;
-    }
-  }
+  for (const PlannerTable& table : input.model.tables)
+    for (const std::string& feature : table.features)
+      known.statistics[{table.name, feature}] = counter.Of(feature, table.rows);
+  UseMeasured(known, input.model);
   return known;
+}
+
+void UseMeasured(const CalibratedOptions& known, PlannerModel& model) {
+  if (known.statistics.empty()) return;
+  for (const PlannerTable& table : model.tables) {
+    std::vector<double>& factors = model.constraints[table.name].pooling_factors;
+    factors.clear();
+    for (const std::string& feature : table.features)
+      factors.push_back(known.statistics.at({table.name, feature}).pooling_factor());
+  }
 }
 
 }  // namespace tessera::cli

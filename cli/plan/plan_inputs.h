@@ -18,7 +18,7 @@ struct PlanFlags {
   std::optional<int> ranks, ranks_per_node;
   std::optional<double> hbm_gib, ddr_gib, reserve;
   std::optional<int64_t> batch_size, most_moved_bytes;
-  std::vector<std::string> data, set;
+  std::vector<std::string> data, set, what_if;
   int validate = 0;  // plans
 };
 
@@ -43,6 +43,8 @@ PlanInput ReadPlanInput(const PlanFlags& flags, const Topology& topology);
 // factors. Throws Error for tables that are not those of a training.
 inline constexpr int64_t kMaxMeasuredRows = 200'000;
 CalibratedOptions MeasureData(const PlanFlags& flags, PlanInput& input);
+// Sets them from what was measured already.
+void UseMeasured(const CalibratedOptions& known, PlannerModel& model);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_PLAN_PLAN_INPUTS_H_

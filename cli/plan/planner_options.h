@@ -1,0 +1,14 @@
+#ifndef TESSERA_CLI_PLAN_PLANNER_OPTIONS_H_
+#define TESSERA_CLI_PLAN_PLANNER_OPTIONS_H_
+// Options of the planner by the flags of tessera plan.
+#include "cli/plan/plan_inputs.h"
+#include "planner/planner.h"
+
+namespace tessera::cli {
+
+// The cost model, the rules of --constraints and --existing, and the reservation.
+PlannerOptions PlannerOptionsOf(const PlanFlags& flags, const PlannerModel& model,
+                                const TopologyFile& machine, const CalibratedOptions& known);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_PLAN_PLANNER_OPTIONS_H_
