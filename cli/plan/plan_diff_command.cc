@@ -38,7 +38,21 @@ struct Flags {
   std::optional<int64_t> top;
 };
 
-ShardingPlan ReadPlan(const std::string& path) { return PlanFromJson(ReadTextFile(path), path); }
+ShardingPlan ReadPlan(const std::string& path) {
+  const std::string text = ReadTextFile(path);
+  if (text.find("\"tessera_sharding_plan\"") == std::string::npos)
+    throw Error(
+        Format("{}: expected a plan that tessera plan -o wrote; tessera plan --existing {} "
+               "--most-moved-bytes 0 -o FILE makes one of a plan of TorchRec",
+               path, path));
+  ShardingPlan plan = PlanFromJson(text, path);
+  try {
+    CheckRanks(plan);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", path, error.what()));
+  }
+  return plan;
+}
 
 // The machine with as many ranks as the plan has.
 TopologyFile MachineOf(PlanFlags flags, const ShardingPlan& plan) {
@@ -85,7 +99,6 @@ std::string HintFor(const Error& error, const PlanFlags& flags) {
 
 ReadSide Read(const PlanFlags& flags, const std::string& path) {
   ReadSide side{.compared = {.path = path, .plan = ReadPlan(path)}};
-  CheckRanks(side.compared.plan);
   const TopologyFile machine = MachineOf(flags, side.compared.plan);
   PlanInput input = ReadPlanInput(flags, machine.topology);
   const CalibratedOptions known = MeasureData(flags, input);

@@ -33,9 +33,11 @@ std::string CountsText(const PlanComparison& c) {
   const PlanDiff& diff = c.diff;
   if (AreEqual(c))
     return Format("the plans are equal: {}, and nothing moves", Counted(diff.same, "table"));
-  std::string text = Format("tables: {} stay as they are", diff.same);
+  const auto number = [](int64_t count) { return WithCommas(static_cast<double>(count)); };
+  std::string text = Format("tables: {} stay as they are", number(diff.same));
   const auto add = [&](TableChangeKind kind, const std::string& what) {
-    if (const int64_t count = diff.CountOf(kind); count > 0) text += Format(", {} {}", count, what);
+    if (const int64_t count = diff.CountOf(kind); count > 0)
+      text += Format(", {} {}", number(count), what);
   };
   add(TableChangeKind::kMoved, "move");
   add(TableChangeKind::kInPlace, "change in place");

@@ -86,6 +86,22 @@ run 0 plan --tables small.json --topology topology.json -o two.json
 run 0 plan diff two.json first.json --tables small.json --topology topology.json
 has out "by the calibrated cost model"
 
+# ---- a plan of TorchRec, made one of ours by the line that the error names
+cat >torchrec.json <<'EOM'
+{"ebc": {"a": {"sharding_type": "table_wise", "compute_kernel": "fused", "ranks": [3],
+               "shards": [{"shard_offsets": [0, 0], "shard_sizes": [51, 4],
+                           "placement": "rank:3/cpu"}]},
+         "b": {"sharding_type": "table_wise", "compute_kernel": "fused", "ranks": [0],
+               "shards": [{"shard_offsets": [0, 0], "shard_sizes": [51, 4],
+                           "placement": "rank:0/cpu"}]}}}
+EOM
+fails_saying "--existing torchrec.json --most-moved-bytes 0 -o FILE makes one" plan diff \
+  torchrec.json first.json --tables small.json
+run 0 plan --tables small.json --ranks 4 --existing torchrec.json --most-moved-bytes 0 -o ours.json
+run 0 plan diff ours.json ours.json --tables small.json
+has out "the plans are equal"
+json ours.json 'd["tables"]["a"]["shards"][0]["rank"] == 3'
+
 # ---- what cannot be
 fails_saying "after.json: kernel fused_uvm: a cpu has no such kernel (there is dense, fused, \
 quant); name the plan's machine by --topology" plan diff before.json after.json --tables tables.json
@@ -97,7 +113,14 @@ fails_saying "--tables: flags of diff follow its name" plan --tables tables.json
 fails_saying "--ranks 4: not expected by tessera plan diff" plan diff four.json eight.json \
   --tables tables.json --ranks 4
 fails_saying "nowhere.json: cannot be read" plan diff nowhere.json four.json --tables tables.json
-fails_saying "tables.json: " plan diff tables.json four.json --tables tables.json
+fails_saying "tables.json: expected a plan that tessera plan -o wrote" plan diff tables.json \
+  four.json --tables tables.json
+sed 's/"world_size": *2/"world_size": 0/' before.json >none.json
+fails_saying "none.json: plan: expected a world_size above 0" plan diff none.json four.json \
+  --tables tables.json
+sed 's/"world_size": *2/"world_size": 1/; s/"local_size": *2/"local_size": 1/' before.json >one.json
+fails_saying "one.json: plan: table small (table_wise): rank 1" plan diff one.json four.json \
+  --tables tables.json
 fails_saying "first.json: it has no table of tables.json" plan diff first.json four.json \
   --tables tables.json
 sed 's/4000000/4000001/' tables.json >longer.json
