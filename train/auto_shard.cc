@@ -12,10 +12,13 @@
 namespace tessera {
 
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
-                      const std::string& cost_model) {
+                      const std::string& cost_model, PlanResult* result) {
   const EmbeddingShardingPlanner planner(machine.topology, model,
                                          CostModelOptions(cost_model, machine, model));
-  return ToShardingPlan(machine.topology, model, planner.Plan().tables);
+  PlanResult found = planner.Plan();
+  ShardingPlan plan = ToShardingPlan(machine.topology, model, found.tables);
+  if (result != nullptr) *result = std::move(found);
+  return plan;
 }
 
 ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find) {

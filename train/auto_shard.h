@@ -15,14 +15,15 @@
 #include "models/ranking_model.h"
 #include "planner/model/model.h"
 #include "planner/model/topology_json.h"
+#include "planner/planner.h"
 #include "runtime/context.h"
 
 namespace tessera {
 
-// Returns the plan that the planner finds, by the cost model of this name (planner/cost_models.h).
-// Throws PlannerError where nothing fits.
+// Returns the plan that the planner finds, by the cost model of this name (planner/cost_models.h);
+// `result`, if given, gets what the planner says of it. Throws PlannerError where nothing fits.
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
-                      const std::string& cost_model = "");
+                      const std::string& cost_model = "", PlanResult* result = nullptr);
 
 // Calls `find` on rank 0 alone and returns its plan on every rank. Throws Error on every rank if it
 // throws there, and for a plan of another number of ranks. Every rank calls.

@@ -1,6 +1,9 @@
 #include "cli/plan/auto_plan.h"
 
 #include "cli/plan/plan_inputs.h"
+#include "cli/plan/plan_report.h"
+#include "cli/show/log.h"
+#include "planner/cost_models.h"
 #include "train/auto_shard.h"
 #include "train/planner_model.h"
 
@@ -12,7 +15,11 @@ ShardingPlan FindAutoPlan(const TrainConfig& config, const RankLayout& layout, D
   flags.topology = !topology.empty() ? topology : device == Device::Cpu() ? "cpu" : "h100";
   flags.ranks = layout.world_size;
   flags.ranks_per_node = layout.local_size;
-  return FindPlan(PlannerModelOf(config, layout.world_size), ReadTopology(flags));
+  const TopologyFile machine = ReadTopology(flags);
+  PlanResult found;
+  ShardingPlan plan = FindPlan(PlannerModelOf(config, layout.world_size), machine, "", &found);
+  Note("plan: " + PlanLine(found, CostModelName("", machine)), {{"step_ms", found.rating}});
+  return plan;
 }
 
 ShardingPlan AutoPlan(const TrainConfig& config, Communicator& comm, const RankLayout& layout,

@@ -52,7 +52,8 @@ std::string WritesText(const TrainFlags& flags) {
        {std::pair{"checkpoint", flags.checkpoint}, std::pair{"best model", flags.evaluation.best},
         std::pair{"metrics", flags.metrics}, std::pair{"TensorBoard", flags.tensorboard},
         std::pair{"result", flags.json}, std::pair{"MLPerf's log", flags.evaluation.mllog},
-        std::pair{"record", flags.verify}, std::pair{"trace", flags.trace}})
+        std::pair{"record", flags.verify}, std::pair{"trace", flags.trace},
+        std::pair{"plan", flags.save_plan}})
     if (!path.empty()) text += Format("{}{} ({})", text.empty() ? "" : ", ", path, what);
   return text.empty() ? "nothing: no --checkpoint is given" : text;
 }

@@ -295,6 +295,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
     if (is_leader) PrintDryRun(flags, config, data, HostPlace(ctx, ranks), there, resumed.progress);
     return 0;
   }
+  if (ranks) SavePlan(flags, *ranks);
   Trainer trainer = ranks ? Trainer(ctx, config, *ranks) : Trainer(ctx, config);
   if (is_leader) Note(ModelLine(trainer, ctx));
   if (is_leader) SayLabelsLeft(config);

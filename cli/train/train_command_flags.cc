@@ -149,6 +149,9 @@ void AddRankFlags(Command app, TrainFlags& f) {
           "With --plan auto: the machine to plan for, a file of tessera calibrate, or cpu, a100, "
           "h100 or h200")
       .Value("FILE|NAME");
+  app.Add("--save-plan", f.save_plan,
+          "Write the sharding plan of this run to this file, which --plan takes")
+      .Value("FILE");
   app.Add("--wire-codecs", f.wire_codecs,
           "Codecs of rows and gradients between ranks, forward/backward: fp16, bf16, int8/fp16, …; "
           "default fp32")
@@ -198,6 +201,7 @@ void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
   }
   if (flags.rank_timeout) throw Error("--rank-timeout needs mpirun");
   if (!flags.plan.empty()) throw Error("--plan needs --ranks N, or mpirun");
+  if (!flags.save_plan.empty()) throw Error("--save-plan needs --ranks N, or mpirun");
   if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");
   if (flags.comm != "auto") throw Error("--comm needs --ranks N, or mpirun");
 }
@@ -345,6 +349,7 @@ Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
   outputs.AddLines(flags.metrics, kMetricLines, /*goes_on=*/!flags.resume.empty());
   outputs.AddLines(flags.verify, kRunRecord, /*goes_on=*/true);
   outputs.AddReport(flags.json, kEvaluation);
+  outputs.AddReport(flags.save_plan, kPlan);
   outputs.AddReport(flags.trace, kTraceEvents);
   outputs.AddReport(flags.evaluation.mllog, kMlLog);
   if (!flags.tensorboard.empty()) CheckMayBeWritten(PathIn(flags.tensorboard, "events"));

@@ -18,7 +18,7 @@ struct TrainFlags {
   std::string config, train_rows, eval_rows, checkpoint, resume, json, run;
   std::string device = "cpu", comm = "auto";
   std::string metrics, tensorboard;
-  std::string plan, topology, wire_codecs;
+  std::string plan, topology, save_plan, wire_codecs;
   std::string memory_limit;  // "": what there is
   std::string pipeline = "none", trace;
   std::vector<std::string> data, eval, set;

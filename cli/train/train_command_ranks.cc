@@ -11,7 +11,9 @@
 #include "comm/local_communicator.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/machine.h"
+#include "runtime/files/files.h"
 #include "sharding/exchange/dist_layout.h"
+#include "sharding/plan/plan_json.h"
 #include "train/agreement.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/ranks_plan.h"
@@ -118,6 +120,7 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
       {"--mllog", Given(!flags.evaluation.mllog.empty())},
       {"--tensorboard", Given(!flags.tensorboard.empty())},
       {"--trace", Given(!flags.trace.empty())},
+      {"--save-plan", Given(!flags.save_plan.empty())},
       {"--device", on_gpu ? "cuda" : "cpu"},
       {"--comm", flags.comm}};
   for (const auto& [flag, value] : of_flags) facts.push_back({"", flag, value});
@@ -136,6 +139,11 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
   CheckAgreement(comm, FactsOf(ranks.plan));
   if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
   return ranks;
+}
+
+void SavePlan(const TrainFlags& flags, const TrainingRanks& ranks) {
+  if (flags.save_plan.empty() || !IsLeader(*ranks.comm)) return;
+  ReplaceTextFile(flags.save_plan, PlanToJson(ranks.plan));
 }
 
 TrainingPlace PlaceOf(const TrainingRanks& ranks) {

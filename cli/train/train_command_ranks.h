@@ -39,6 +39,9 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
 TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
                                 const TrainConfig& config);
 
+// Writes the plan where --save-plan says, on rank 0.
+void SavePlan(const TrainFlags& flags, const TrainingRanks& ranks);
+
 // The ranks whose tables lie in the memory of this machine. `ranks` outlives it.
 TrainingPlace PlaceOf(const TrainingRanks& ranks);
 

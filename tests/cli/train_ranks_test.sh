@@ -28,6 +28,25 @@ has out "best possible"
 [ "$(grep -c "epoch 2:" out)" = 1 ] || fail "not said once: $(cat out)"
 near alone.json threads.json
 
+# ---- a plan that is found: the time that it predicts, and the plan itself
+run 0 train --config two.json --ranks 4 --plan auto --save-plan found.json --checkpoint found
+has out "plan: "
+has out "ms on the busiest rank by the bandwidth cost model"
+run 0 train --config two.json --ranks 4 --plan found.json --save-plan again.json --checkpoint given
+lacks out "ms on the busiest rank"
+cmp found.json again.json || fail "another plan was saved than was given"
+for folder in found given; do run 0 export "$folder" --out "$folder.safetensors"; done
+cmp found.safetensors given.safetensors || fail "the plan that was saved: other bits"
+run 0 train --config two.json --ranks 4 --save-plan dry.json --dry-run
+has out "dry.json (plan)"
+[ ! -e dry.json ] || fail "a dry run wrote a plan"
+run 1 train --config two.json --save-plan alone.plan
+has err "--save-plan needs --ranks N, or mpirun"
+run 1 train --config two.json --ranks 4 --save-plan two.json
+has err "two.json"
+run 1 train --config two.json --ranks 4 --plan found.json --save-plan found.json
+has err "found.json"
+
 # ---- threads: those of the environment are all ranks' together
 TESSERA_THREADS=4 run 0 train --config small.json --ranks 2
 has out "2 threads a rank"
