@@ -93,6 +93,15 @@ ShardPerf InMilliseconds(const RankSeconds& s) {
   return perf;
 }
 
+// The dense part as one layer: each of its parameters, 4 bytes, takes part in a product and a sum
+// for an example, and backward in two of each. Looks at no interaction, which has none.
+std::vector<double> DenseFlopsOf(const PlannerModel& model) {
+  if (model.dense_parameter_bytes == 0) return {};
+  constexpr double kFlopsAParameter = 6, kBytesAParameter = 4;
+  return {kFlopsAParameter / kBytesAParameter * static_cast<double>(model.batch_size) *
+          static_cast<double>(model.dense_parameter_bytes)};
+}
+
 int64_t RoundedUp(double bytes) { return static_cast<int64_t>(std::ceil(bytes)); }
 
 }  // namespace
@@ -100,6 +109,7 @@ int64_t RoundedUp(double bytes) { return static_cast<int64_t>(std::ceil(bytes));
 StepLoad StepLoadOf(const PlannerModel& model, const CalibratedOptions& options) {
   StepLoad load;
   load.codecs = options.codecs;
+  load.dense_flops = DenseFlopsOf(model);
   load.dense_bytes = static_cast<double>(model.dense_parameter_bytes);
   for (const PlannerTable& t : model.tables) {
     StepTable table{.name = t.name, .rows = t.rows, .dim = t.dim};

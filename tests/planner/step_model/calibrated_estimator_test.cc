@@ -1,5 +1,6 @@
 #include "planner/step_model/calibrated_estimator.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "planner/model/planner_error.h"
@@ -50,10 +51,14 @@ TEST(StepLoadOf, TakesTablesAndConstraints) {
   EXPECT_EQ(load.tables[0].features[0].popularity, UniformRows(10'000));
   EXPECT_EQ(load.tables[1].features[0].ids, 512 * 3);
   EXPECT_EQ(load.tables[1].features[0].popularity, measured.popularity);
+  EXPECT_TRUE(load.dense_flops.empty());
   // A table that reads the same feature has statistics of its own.
   PlannerModel shared = SmallModel();
   shared.tables[0].features = {"fb"};
   EXPECT_EQ(StepLoadOf(shared, options).tables[0].features[0].ids, 512 * 8);
+  PlannerModel dense = SmallModel();
+  dense.dense_parameter_bytes = 4 * 1000;
+  EXPECT_THAT(StepLoadOf(dense, options).dense_flops, ::testing::ElementsAre(6.0 * 512 * 1000));
   PlannerModel other = SmallModel();
   other.tables[0].optimizer = "nadam";
   EXPECT_THROW(CalibratedPerfEstimator(MadeUpProfile(), FourRanks(), other), Error);
