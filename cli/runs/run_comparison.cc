@@ -52,6 +52,8 @@ ComparedRun Measured(KeptRun run, const std::string& metric, bool higher) {
     if (IsBetter(compared.last, compared.best, higher)) compared.best = compared.last;
     compared.epochs = point.epochs();
   }
+  // The evaluation that an epoch's line comes with may have been stopped.
+  compared.epochs = std::max(compared.epochs, static_cast<double>(compared.run.epochs_at_stop));
   return compared;
 }
 

@@ -66,6 +66,14 @@ void CheckRows(const Json& value, const std::string& where) {
       rows, "paths", [](const Json& path, const std::string& place) { JsonObject(path, place); });
 }
 
+// The epochs that were trained where a start was stopped; 0 for one that was not.
+int64_t EpochsAtStop(JsonObject& start) {
+  int64_t epochs = 0;
+  if (const Json* const found = internal::FindField(start, "stopped"))
+    JsonObject(*found, start.at("stopped")).Required("epochs", epochs);
+  return epochs;
+}
+
 void CheckDiffers(const Json& value, const std::string& where) {
   JsonObject differs(value, where);
   int64_t step = 0;
@@ -81,6 +89,7 @@ void CheckStart(const Json& value, const std::string& where) {
   start.Optional("rows", run.rows);
   start.Optional("seconds", run.seconds);
   start.Optional("training_seconds", run.training_seconds);
+  EpochsAtStop(start);
   if (const Json* const list = internal::FindList(start, "differs"))
     internal::ForEachElement(*list, start.at("differs"), CheckDiffers);
   const Json* const found = internal::FindField(start, "data");
@@ -273,6 +282,8 @@ KeptRun ReadKeptRun(const std::string& folder) {
               .curve = ReadCurve(folder)};
   for (const Json& start : document.at("starts")) {
     AddRepeats(start, ++number, run.repeats);
+    JsonObject of_stop(start, "");
+    run.epochs_at_stop = std::max(run.epochs_at_stop, EpochsAtStop(of_stop));
     const Json data = start.contains("data") ? start.at("data") : Json();
     run.train_data = TextIn(data, "train");
     run.eval_data = TextIn(data, "eval");

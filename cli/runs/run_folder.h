@@ -4,10 +4,11 @@
 //
 //   run.json       {"tessera_run": 1, "starts": [...], "finished": {"epochs", "step",
 //                  "stopped_early"}}: each start's time, command, version, build, machine, data,
-//                  place, rows and seconds, and "differs": [{"step", "keys"}] where it evaluated a
-//                  step that a start before it had evaluated, to other numbers; "finished" once
-//                  nothing is left to train; "failed" {"time", "command", "error"} where no start
-//                  has come to its first step
+//                  place, rows and seconds, "stopped": {"epochs", "step"} where a signal stopped
+//                  it, and "differs": [{"step", "keys"}] where it evaluated a step that a start
+//                  before it had evaluated, to other numbers; "finished" once nothing is left to
+//                  train; "failed" {"time", "command", "error"} where no start has come to its
+//                  first step
 //   config.json    the configuration as it was resolved, flags included
 //   log.txt        what was printed, of all starts
 //   metrics.jsonl  metrics of the training (train/run/training_metrics.h)
@@ -93,6 +94,7 @@ struct KeptRun {
   std::string path;
   TrainConfig config;
   std::optional<RunFinish> finished;
+  int64_t epochs_at_stop = 0;  // that were trained where a signal stopped it last
   // Sums over starts that ended by themselves.
   int64_t rows = 0;
   double seconds = 0, training_seconds = 0;

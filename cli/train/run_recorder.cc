@@ -323,7 +323,9 @@ void RunRecorder::End(const TrainingRunReport& report, const TrainingProgress& a
   start["seconds"] = report.seconds;
   start["training_seconds"] = report.training_seconds;
   AddMemory(report.memory, start);
-  if (!report.stopped) {
+  if (report.stopped) {
+    start["stopped"] = {{"epochs", at.epoch}, {"step", at.step}};
+  } else {
     const std::string stop =
         report.evaluations ? StopName(report.evaluations->stop) : std::string();
     document_["finished"] = {{"epochs", at.epoch}, {"step", at.step}, {"stopped_early", stop}};

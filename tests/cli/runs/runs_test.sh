@@ -62,6 +62,20 @@ sed -i '/"finished": {/,/}/d; s/^  \],$/  ]/' all/0.2-1/run.json
 run 0 runs all/0.2-1
 has out "2 of 2"
 
+# ---- a run that a signal stops in the evaluation at an epoch's end has trained that epoch
+"$tessera" train --config short.json --threads 1 --epochs 2 --set data.eval_rows=50000000 \
+  --run stopped >out 2>err &
+training=$!
+for _ in $(seq 600); do [ -e stopped/last.safetensors ] && break; sleep 0.1; done
+sleep 0.5
+kill -TERM $training
+wait $training
+[ $? -eq 143 ] || fail "a training that was stopped: $(cat out err)"
+[ ! -s stopped/curve.jsonl ] || fail "the evaluation has ended: $(cat stopped/curve.jsonl)"
+run 0 runs stopped --json stopped.json
+has out " 1 of 2 "
+json stopped.json 'd["runs"][0]["epochs"] == 1 and not d["runs"][0]["finished"]'
+
 # ---- a run counts once, a seed counts once, and an unfinished run counts in no mean
 run 0 runs all all/0.2-2 all/../all/0.2-2 --json once.json
 json once.json 'len(d["runs"]) == 6'
