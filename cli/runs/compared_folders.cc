@@ -27,14 +27,24 @@ bool HasHappened(const std::string& path) {
   }
 }
 
-// The folder itself, or the runs in it that have begun, by name.
+// Adds the runs that have begun in a folder, and in the folders in it, which may be of sweeps.
+void AddRuns(const std::string& folder, bool of_sweeps, std::vector<std::string>& runs) {
+  constexpr auto kReadable = std::filesystem::directory_options::skip_permission_denied;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, kReadable)) {
+    const std::string path = PathIn(folder, entry.path().filename().string());
+    if (IsRunFolder(path)) {
+      if (HasHappened(path)) runs.push_back(path);
+    } else if (of_sweeps && std::filesystem::is_directory(path)) {
+      AddRuns(path, /*of_sweeps=*/false, runs);
+    }
+  }
+}
+
+// The folder itself, or the runs in it, by name.
 std::vector<std::string> RunsIn(const std::string& folder) {
   if (IsRunFolder(folder) || !std::filesystem::is_directory(folder)) return {folder};
   std::vector<std::string> runs;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (const std::string path = PathIn(folder, entry.path().filename().string());
-        IsRunFolder(path) && HasHappened(path))
-      runs.push_back(path);
+  AddRuns(folder, /*of_sweeps=*/true, runs);
   if (runs.empty()) throw Error(Format("{}: there is no run of tessera train --run in it", folder));
   std::ranges::sort(runs);
   return runs;

@@ -51,7 +51,11 @@ void AddRunsCommand(Command app) {
       "Compare runs of tessera train --run: metrics, speed, what their configurations differ in, "
       "means over seeds, learning curves.");
   const auto f = std::make_shared<Flags>();
-  command.Add("folders", f->folders, "Folders of runs, or folders that have such folders in them")
+  command
+      .Add("folders", f->folders,
+           "Folders of runs, or folders that have such folders in them, or in folders in them, as "
+           "of "
+           "sweeps")
       .Required()
       .Value("DIR");
   AddComparisonFlags(command, f->comparison);

@@ -62,6 +62,15 @@ sed -i '/"finished": {/,/}/d; s/^  \],$/  ]/' all/0.2-1/run.json
 run 0 runs all/0.2-1
 has out "2 of 2"
 
+# ---- a folder of folders of runs, as of sweeps
+mkdir -p sweeps/slow sweeps/fast sweeps/none
+cp -r all/0.02-1 all/0.02-2 sweeps/slow
+cp -r all/0.2-2 sweeps/fast
+cp -r all/0.2-3 sweeps
+run 0 runs sweeps --json sweeps.json
+json sweeps.json 'sorted(r["path"] for r in d["runs"]) == [
+  "sweeps/0.2-3", "sweeps/fast/0.2-2", "sweeps/slow/0.02-1", "sweeps/slow/0.02-2"]'
+
 # ---- a run that a signal stops in the evaluation at an epoch's end has trained that epoch
 "$tessera" train --config short.json --threads 1 --epochs 2 --set data.eval_rows=50000000 \
   --run stopped >out 2>err &
