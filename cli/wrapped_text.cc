@@ -5,14 +5,6 @@
 namespace tessera::cli {
 namespace {
 
-constexpr size_t kColumns = 100;
-
-// The number of characters of UTF-8: of bytes that begin one.
-size_t Width(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
-}
-
 // The column at which the text described by `line`'s first words begins: behind the first two
 // spaces that follow a word. Without such spaces, the column at which the line begins.
 size_t Indent(std::string_view line) {
@@ -29,12 +21,12 @@ void AppendWrapped(std::string_view line, std::string& out) {
   for (size_t at = now.size(); at < line.size();) {
     size_t end = std::min(line.find(' ', at), line.size());
     // Lists of values have no spaces.
-    if (Width(line.substr(at, end - at)) > kColumns - indent)
+    if (TextWidth(line.substr(at, end - at)) > kTextColumns - indent)
       end = std::min(line.find(',', at), end - 1) + 1;
     // Spaces between columns stay with the word before them.
     const size_t next = std::min(line.find_first_not_of(' ', end), line.size());
     const std::string_view word = line.substr(at, end - at);
-    if (has_word && Width(now) + Width(word) > kColumns) {
+    if (has_word && TextWidth(now) + TextWidth(word) > kTextColumns) {
       out += now.substr(0, now.find_last_not_of(' ') + 1) + "\n";
       now = std::string(indent, ' ');
     }
@@ -48,6 +40,11 @@ void AppendWrapped(std::string_view line, std::string& out) {
 
 }  // namespace
 
+size_t TextWidth(std::string_view text) {
+  const auto begins = [](char byte) { return (byte & 0xc0) != 0x80; };  // a character
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins));
+}
+
 std::string Wrapped(std::string_view text) {
   std::string out;
   bool example = false;
@@ -55,7 +52,7 @@ std::string Wrapped(std::string_view text) {
     const size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     example = line.starts_with("Example") || (example && !line.empty());
-    if (Width(line) <= kColumns || example || line.starts_with("  tessera "))
+    if (TextWidth(line) <= kTextColumns || example || line.starts_with("  tessera "))
       out += line;
     else
       AppendWrapped(line, out);

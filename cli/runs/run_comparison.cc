@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/runs/folded_table.h"
 #include "cli/runs/short_values.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
@@ -261,7 +262,7 @@ std::string ComparisonText(const RunComparison& comparison) {
   std::string text = TextTable(RunRows(comparison));
   if (comparison.runs.size() > 1)
     text += "\nmeans over seeds, ± their standard errors, and what differs\n" +
-            TextTable(GroupRows(comparison));
+            FoldedTable(GroupRows(comparison));
   const std::vector<std::string> notes = ComparisonNotes(comparison);
   if (!notes.empty()) text += "\n";
   for (const std::string& note : notes) text += note + "\n";

@@ -1,11 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/latencies.h"
+#include "cli/runs/folded_table.h"
 #include "cli/show/byte_progress.h"
 #include "cli/show/error_text.h"
 #include "cli/show/log.h"
@@ -19,6 +24,37 @@
 
 namespace tessera::cli {
 namespace {
+
+TEST(FoldedTable, NoLineIsWiderThanATerminal) {
+  std::vector<std::vector<std::string>> narrow = {{"group", "lr"}, {"1", "0.1"}};
+  EXPECT_EQ(FoldedTable(narrow), TextTable(narrow));
+  for (const auto& [rows, columns] : {std::pair<size_t, size_t>{3, 40}, {90, 9}, {2, 2}}) {
+    std::vector<std::vector<std::string>> wide(rows);
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t c = 0; c < columns; ++c)
+        wide[r].push_back(Format("±{}_{}{}", r, c, std::string(columns == 2 ? 44 : 20, 'x')));
+    const std::string text = FoldedTable(wide);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(TextWidth(line), kTextColumns);
+    for (const auto& row : wide)
+      for (const std::string& cell : row) EXPECT_NE(text.find(cell), text.npos) << cell;
+  }
+}
+
+TEST(FoldedTable, HasRowsAndColumnsExchangedWhereThatFits) {
+  std::vector<std::vector<std::string>> keys = {{"group"}, {"1"}, {"2"}};
+  for (int key = 0; key < 30; ++key) {
+    keys[0].push_back(Format("optimizer.key_{}", key));
+    for (size_t group : {1, 2}) keys[group].push_back(std::to_string(key * 10));
+  }
+  const std::string text = FoldedTable(keys);
+  EXPECT_TRUE(
+      text.starts_with("group               1    2\n"
+                       "optimizer.key_0     0    0\n"
+                       "optimizer.key_1    10   10\n"))
+      << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 31);
+}
 
 TEST(Numbers, AreReadable) {
   EXPECT_EQ(WithCommas(0), "0");
