@@ -19,6 +19,7 @@ constexpr char kFooter[] =
     "  tessera config model --type ple\n"
     "  tessera config optimizer.sparse --type adam\n"
     "  tessera config train.batch_size\n"
+    "  tessera config lr\n"
     "  tessera config --json-schema > tessera.schema.json\n"
     "\n"
     "An editor that knows JSON Schema (draft 2020-12) completes and checks a configuration whose "
@@ -45,7 +46,10 @@ void AddConfigCommand(Command app) {
   Command command = app.AddCommand("config", kDescription);
   const auto flags = std::make_shared<Flags>();
   command
-      .Add("key", flags->path, "A part or a key, as optimizer.sparse or tables.rows; default: all")
+      .Add("key", flags->path,
+           "A part or a key, as optimizer.sparse or tables.rows; or a name or word, as lr or eval, "
+           "of "
+           "which all keys are printed; default: all")
       .Value("KEY");
   command
       .Add("--type", flags->kind,

@@ -1,6 +1,7 @@
 #include "cli/config/config_text.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "cli/config/config_sections.h"
@@ -132,26 +133,59 @@ bool IsIn(const std::string& path, const std::string& part) {
   return part.empty() || path == part || path.starts_with(part + ".");
 }
 
-// The sections of a part; or the one with a key, alone with it.
+std::string PathOf(const ConfigSection& section, const ConfigRow& row) {
+  const std::string at = Plain(section.path);
+  return at.empty() ? row.key : at + "." + row.key;
+}
+
+// Whether the words of `part` are among those of a path, one after the other; words end at points,
+// and, if asked, at underscores.
+bool Names(std::string path, std::string part, bool at_underscores) {
+  if (at_underscores)
+    for (std::string* words : {&path, &part}) std::ranges::replace(*words, '_', '.');
+  return ("." + path + ".").find("." + part + ".") != std::string::npos;
+}
+
+// The sections whose paths fit; of others the keys whose paths do, but for those that are sections.
+template <typename Fits>
+std::vector<ConfigSection> Fitting(const std::vector<ConfigSection>& all, const Fits& fits) {
+  std::set<std::string> sections;
+  for (const ConfigSection& section : all) sections.insert(Plain(section.path));
+  std::vector<ConfigSection> found;
+  for (ConfigSection section : all) {
+    const bool whole = fits(Plain(section.path));
+    if (!whole)
+      std::erase_if(section.rows, [&](const ConfigRow& row) {
+        const std::string path = PathOf(section, row);
+        return !fits(path) || sections.contains(path);
+      });
+    if (whole || !section.rows.empty()) found.push_back(section);
+  }
+  return found;
+}
+
+// The key, or another path, that was meant; "" for none.
+std::string Meant(const std::vector<ConfigSection>& all, const std::string& part) {
+  std::vector<std::string> paths, keys;
+  for (const ConfigSection& section : all)
+    for (const ConfigRow& row : section.rows) {
+      paths.push_back(PathOf(section, row));
+      keys.push_back(row.key);
+    }
+  const std::string path = Nearest(part, paths);
+  return path.empty() ? Nearest(part, keys) : path;
+}
+
+// The sections and keys at a path, or else those that have it as a part of theirs: of whole names
+// first, then of words in names.
 std::vector<ConfigSection> Part(const std::vector<ConfigSection>& all, const std::string& path) {
   const std::string part = Plain(path);
-  std::vector<ConfigSection> found;
-  std::vector<std::string> known;
-  for (const ConfigSection& section : all) {
-    const std::string at = Plain(section.path);
-    if (IsIn(at, part)) found.push_back(section);
-    for (const ConfigRow& row : section.rows)
-      known.push_back(at.empty() ? row.key : at + "." + row.key);
-  }
+  auto found = Fitting(all, [&](const std::string& at) { return IsIn(at, part); });
+  for (const bool at_underscores : {false, true})
+    if (found.empty())
+      found = Fitting(all, [&](const std::string& at) { return Names(at, part, at_underscores); });
   if (!found.empty()) return found;
-  for (ConfigSection section : all) {
-    const std::string at = Plain(section.path);
-    std::erase_if(section.rows, [&](const ConfigRow& row) {
-      return (at.empty() ? row.key : at + "." + row.key) != part;
-    });
-    if (!section.rows.empty()) return {section};
-  }
-  const std::string near = Nearest(part, known);
+  const std::string near = Meant(all, part);
   throw Error(Format(
       "a configuration has no key '{}'{}", path,
       near.empty() ? "; tessera config lists them all" : Format("; did you mean '{}'?", near)));

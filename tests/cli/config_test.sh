@@ -25,6 +25,22 @@ run 0 config metrics.rec_metrics --type ndcg
 has out "exponential_gain"
 lacks out "num_bins"
 
+# ---- a name or a word of names: every key that has it
+run 0 config lr
+for path in optimizer.sparse optimizer.dense; do
+  grep -qxF "$path" out || fail "no section $path: $(cat out)"
+done
+grep -q '^  lr  (number' out || fail "no lr: $(cat out)"
+[ -z "$(grep '^  [^ ]' out | grep -v '^  lr  ')" ] || fail "keys beside lr: $(cat out)"
+run 0 config sparse.lr
+lacks out "optimizer.dense"
+run 0 config cache
+has out "tables[].cache"
+run 0 config eval
+has out "  eval_rows  ("
+lacks out "batch_size"
+fails_saying "no key 'batchsize'; did you mean 'batch_size'?" config batchsize
+
 fails_saying "no key 'train.batchsize'; did you mean 'train.batch_size'?" config train.batchsize
 fails_saying "--type plee: model has the types dlrm, dlrm_dcn," config model --type plee
 fails_saying "--type adam: train has the same keys for all types" config train --type adam
