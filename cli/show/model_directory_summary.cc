@@ -99,6 +99,16 @@ FoundVersions LoadVersions(const std::string& folder, const std::vector<VersionF
   return found;
 }
 
+// "checksums good", or in how many, and which versions are bad.
+std::string GoodText(const FoundVersions& versions) {
+  if (versions.bad.empty()) return "checksums good";
+  std::string bad;
+  for (const serve::BadVersion& version : versions.bad)
+    bad += (bad.empty() ? "" : ", ") + std::to_string(version.number);
+  return Format("checksums good in {} of {}; bad: {}", versions.good.size(),
+                Counted(std::ssize(versions.good) + std::ssize(versions.bad), "version"), bad);
+}
+
 std::string VersionsText(const std::string& folder, const FoundVersions& versions) {
   std::vector<std::vector<std::string>> rows = {{"folder", "version", "deltas", "codecs", "size"}};
   for (const auto& [number, found] : versions.good)
@@ -108,9 +118,9 @@ std::string VersionsText(const std::string& folder, const FoundVersions& version
   for (const serve::BadVersion& version : versions.bad)
     rows.push_back({std::to_string(version.number), "cannot be loaded", "", "", ""});
   const serve::ModelSpec& newest = versions.good.rbegin()->second.spec;
-  return Format("{}\n{}\n{}: a folder of versions, of which {} is the newest{}; checksums good\n",
+  return Format("{}\n{}\n{}: a folder of versions, of which {} is the newest{}; {}\n",
                 TablesText(newest), TextTable(rows), folder, newest.version,
-                versions.bad.empty() ? "" : " of those that can be loaded");
+                versions.bad.empty() ? "" : " of those that can be loaded", GoodText(versions));
 }
 
 std::string VersionsJson(const FoundVersions& versions) {

@@ -140,7 +140,8 @@ curl -s "127.0.0.1:$port/metrics" >metrics
 has metrics 'tessera_model_newest_version_seen{model="a"} 5'
 stopped
 run 1 inspect bad
-has out "bad: a folder of versions, of which 3 is the newest of those that can be loaded"
+has out "bad: a folder of versions, of which 3 is the newest of those that can be loaded; \
+checksums good in 1 of 3 versions; bad: 4, 5"
 grep -qE '^3 +3 +0 +int8 ' out || fail "no line of version 3: $(cat out)"
 grep -qE '^4 +cannot be loaded' out || fail "no line of version 4: $(cat out)"
 has err "tessera: bad: version 4 cannot be loaded: bad/4/weights-4.safetensors: "
