@@ -24,6 +24,8 @@
 #include "cli/show/numbers.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
+#include "data/rows/row_rules.h"
+#include "data/schema/data_schema.h"
 #include "data/split/row_split.h"
 #include "data/synthetic/click_model.h"
 #include "runtime/base/check.h"
@@ -55,7 +57,8 @@ constexpr char kFooter[] =
     "rows that tessera quantize made, and no values of tasks by in_batch_softmax.\n"
     "--part eval of the data of a training with data.split gives the metrics of that training's "
     "own evaluations.\n"
-    "--by: ids are those that the model reads, for instance modulo the rows of a table. The AUC of "
+    "--by: ids are those that the model reads, for instance modulo the rows of a table; those of a "
+    "vocabulary are printed as its words. The AUC of "
     "groups is the mean of their AUCs, each weighed by its rows, without groups that have one "
     "label alone.\n";
 
@@ -68,6 +71,7 @@ struct Flags {
 
 struct Outcome {
   EvaluationValues values;
+  FeatureEntry by = {};  // that groups are by, where a schema says what its ids are
   std::vector<GroupValues> groups;
   std::optional<MetricValues> optimum;  // of planted rows
   std::string split = {};               // of the rows of the model's training, in words
@@ -138,13 +142,16 @@ Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
   outcome.skipped_rows = rows.skipped_rows();
   outcome.skipped_by_reason = rows.skipped_by_reason();
   if (groups) outcome.groups = groups->Groups();
+  if (const auto& schema = model.inputs().data.schema) outcome.by = schema->Feature(flags.by);
   outcome.optimum = OptimumOf(made_up);
   if (model.inputs().data.split) outcome.split = ToString(*model.inputs().data.split);
   return outcome;
 }
 
-std::string NameOf(const GroupValues& group) {
-  return group.has_id ? std::to_string(group.id) : "none";
+std::string NameOf(const Outcome& outcome, const GroupValues& group) {
+  if (!group.has_id) return "none";
+  const std::string word = WordOfRow(outcome.by, group.id);
+  return word.empty() ? std::to_string(group.id) : word;
 }
 
 // A row a group, of the largest ones, and a column a metric of a task.
@@ -160,7 +167,7 @@ std::string GroupsTable(const Flags& flags, const Outcome& outcome) {
       metrics += (metrics.empty() ? "" : "  ") +
                  (group.values.tasks.size() > 1 ? task.task + "  " : "") + ShortText(task);
     }
-    table.push_back({NameOf(group), WithCommas(static_cast<double>(rows)), metrics});
+    table.push_back({NameOf(outcome, group), WithCommas(static_cast<double>(rows)), metrics});
   }
   std::string text = TextTable(table);
   if (std::ssize(outcome.groups) > flags.groups)
@@ -205,6 +212,8 @@ Json GroupsJson(const Flags& flags, const Outcome& outcome) {
   for (const GroupValues& group : outcome.groups) {
     Json entry = {{"id", group.has_id ? Json(group.id) : Json(nullptr)},
                   {"examples", group.values.examples}};
+    if (const std::string word = WordOfRow(outcome.by, group.id); group.has_id && !word.empty())
+      entry["word"] = word;
     AddEvaluation(entry, group.values);
     json["groups"].push_back(std::move(entry));
   }

@@ -24,10 +24,15 @@ float DenseRule::Compute(double x) const {
 
 // ---- ids
 
+// 1 where row 0 stands for missing ids.
+static int64_t ShiftOf(const FeatureEntry& entry) {
+  return entry.missing == MissingFeature::kRow0 ? 1 : 0;
+}
+
 IdRule::IdRule(const FeatureEntry& entry, int64_t rows)
     : kind_(entry.ids),
       rows_(static_cast<uint64_t>(rows)),
-      shift_(entry.missing == MissingFeature::kRow0 ? 1 : 0),
+      shift_(static_cast<uint64_t>(ShiftOf(entry))),
       reciprocal_(rows_ == 0 || rows_ >> 32 != 0 ? 0 : ~uint64_t{0} / rows_ + 1),
       vocabulary_(entry.vocabulary),
       boundaries_(entry.boundaries) {}
@@ -113,6 +118,13 @@ std::string IdRule::Expected(std::string_view item) const {
       break;
   }
   return "expected a text";
+}
+
+std::string WordOfRow(const FeatureEntry& entry, int64_t row) {
+  const int64_t place = row - 1 - ShiftOf(entry);  // row 0, or the one after it, is any other word
+  if (entry.ids != IdKind::kVocabulary || place < 0 || place >= std::ssize(entry.vocabulary))
+    return "";
+  return entry.vocabulary[static_cast<size_t>(place)];
 }
 
 // ---- rows

@@ -91,6 +91,9 @@ class IdRule {
   std::vector<double> boundaries_;
 };
 
+// The word of a feature's vocabulary that has this row; "" for a row of no word.
+std::string WordOfRow(const FeatureEntry& entry, int64_t row);
+
 struct FeatureRule {
   FeatureEntry entry;
   IdRule ids;

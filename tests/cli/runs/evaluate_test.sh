@@ -97,6 +97,26 @@ fails_saying "tasks.csv" evaluate tasks.st --data tasks.csv --rows 1000:
 run 0 evaluate tasks.st --data tasks.csv --rows 1000: --skip-bad-lines
 has out "left out"
 
+# ---- groups of a vocabulary have its words
+cat >cities.json <<'END_OF_CONFIG'
+{"tables": [{"name": "c", "rows": 4, "dim": 4, "features": ["city", "n"]}],
+ "model": {"type": "dlrm", "dense_in": 0, "over_arch": [4, 1]},
+ "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "adam", "lr": 0.01}},
+ "data": {"format": "csv", "labels": ["like"],
+          "features": [{"name": "city", "vocabulary": ["Ber", "Osl"], "missing": "row0"}, "n"]},
+ "train": {"batch_size": 32}}
+END_OF_CONFIG
+python3 -c 'print("city,n,like")
+for n in range(100): print(("Osl", "Ber", "Rom", "")[n % 10 % 4], n % 4, n % 3 % 2, sep=",")' \
+  >cities.csv
+run 0 train --config cities.json --data cities.csv --checkpoint cities.st
+run 0 evaluate cities.st --data cities.csv --by city --json cities_evaluated.json
+for group in "Osl +30" "Ber +30" "1 +20" "0 +20"; do
+  grep -qE "^$group +AUC" out || fail "no group $group: $(cat out)"
+done
+json cities_evaluated.json '[(g["id"], g.get("word")) for g in d["by"]["groups"]] == [
+  (2, "Ber"), (3, "Osl"), (0, None), (1, None)]'
+
 # ---- two towers: values within the batches of an evaluation
 cat >towers.json <<'END_OF_CONFIG'
 {"tables": [{"name": "u", "rows": 100, "dim": 4, "features": ["user"]},

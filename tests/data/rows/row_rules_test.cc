@@ -55,7 +55,8 @@ int64_t Read(const FeatureEntry& entry, std::string_view item) {
   ItemCount count;
   EXPECT_TRUE(IdRule(entry, 0).Read(item, row, count)) << item;
   EXPECT_EQ(count.items, 1);
-  EXPECT_EQ(count.unknown, entry.ids == IdKind::kVocabulary && row == 0 ? 1 : 0);
+  const int64_t unknown = entry.missing == MissingFeature::kRow0 ? 1 : 0;
+  EXPECT_EQ(count.unknown, entry.ids == IdKind::kVocabulary && row == unknown ? 1 : 0);
   return row;
 }
 
@@ -78,6 +79,17 @@ TEST(IdRule, WordsAndBoundariesAreCounted) {
   EXPECT_EQ(Read(ages, "17.9"), 0);
   EXPECT_EQ(Read(ages, "18"), 1);
   EXPECT_EQ(Read(ages, "1e3"), 2);
+}
+
+TEST(IdRule, RowsOfAVocabularyHaveItsWords) {
+  for (const MissingFeature missing : {MissingFeature::kError, MissingFeature::kRow0}) {
+    const FeatureEntry words{
+        .missing = missing, .ids = IdKind::kVocabulary, .vocabulary = {"F", "M"}};
+    for (const std::string word : {"F", "M"}) EXPECT_EQ(WordOfRow(words, Read(words, word)), word);
+    for (const int64_t row : {Read(words, "f"), int64_t{-1}, int64_t{0}, int64_t{4}})
+      EXPECT_EQ(WordOfRow(words, row), "");
+  }
+  EXPECT_EQ(WordOfRow({.ids = IdKind::kInt}, 1), "");
 }
 
 TEST(RowRules, CellsAreAskedForOnce) {
