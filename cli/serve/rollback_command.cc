@@ -83,7 +83,6 @@ void AddRollbackCommand(Command app) {
   const auto f = std::make_shared<Flags>();
   command.Add("folder", f->folder, "A folder of versions").Required().Value("DIR");
   command.Add("--to", f->to, "Go back to this version; default: the one before the newest")
-      .Within(NumbersFrom(int64_t{1}, int64_t{1} << 62))
       .Value("VERSION");
   command.Footer(kFooter);
   command.Run([f] { return Rollback(*f); });

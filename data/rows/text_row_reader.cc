@@ -13,6 +13,7 @@
 namespace tessera {
 namespace {
 
+constexpr char kSkipsBlank[] = "; --skip-bad-lines leaves blank lines out";
 constexpr int64_t kPiecesAThread = 4;  // of a round, so that all threads end it at about one time
 
 }  // namespace
@@ -73,7 +74,7 @@ class TextRowReader::Parser {
         ++piece.block->skipped[bad.reason()];
         return true;
       }
-      End(piece, i, bad.what());
+      End(piece, i, bad.what() + std::string(line.empty() ? kSkipsBlank : ""));
       return false;
     }
   }

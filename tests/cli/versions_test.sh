@@ -42,7 +42,9 @@ fails_saying "models/3: its next delta would be version 4, a number that $PWD/mo
   export later.safetensors --delta models/3
 fails_saying "plain: it is a model directory of tessera quantize without versions to go back to" \
   rollback plain
-fails_saying "models: there is no version 9, but 3, 4" rollback models --to 9
+for number in 9 0 -2; do
+  fails_saying "models: there is no version $number, but 3, 4" rollback models --to $number
+done
 fails_saying "model.safetensors: it is a checkpoint in one file: make a model of it first: tessera \
 quantize model.safetensors -o model" serve model.safetensors
 fails_saying "models: expected a name for each of several models" serve models plain
