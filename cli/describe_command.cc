@@ -9,6 +9,7 @@
 #include "cli/show/column_table.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "cli/show/repeated_files.h"
 #include "cli/show/row_progress.h"
 #include "data/describe/column_role.h"
 #include "data/describe/profile_rows.h"
@@ -113,6 +114,7 @@ int Describe(const Flags& flags) {
   Outputs outputs(flags.overwrite, flags.paths);
   outputs.AddFile(flags.out);
   outputs.AddReport(flags.json, kColumnsReport);
+  WarnOfRepeatedFiles(flags.paths);
   RowsProfile profile;
   {
     RowProgress progress;

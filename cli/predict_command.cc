@@ -20,6 +20,7 @@
 #include "cli/show/log.h"
 #include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
+#include "cli/show/repeated_files.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
 #include "runtime/base/process_memory.h"
@@ -61,6 +62,7 @@ void AppendScores(std::span<const float> answers, size_t tasks, std::string& lin
 
 Outcome PredictAll(const Flags& flags, RowScorer& model) {
   SayPart(flags.rows, model, flags.model);
+  WarnOfRepeatedFiles(flags.rows.data);
   Outcome outcome;
   if (!flags.out.empty()) outcome.scores = ScoresHeading(model.tasks());
   EvaluationMeter meter(model.tasks());

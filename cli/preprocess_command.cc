@@ -13,6 +13,7 @@
 #include "cli/show/bad_lines.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "cli/show/repeated_files.h"
 #include "cli/show/row_progress.h"
 #include "cli/show/unknown_items_text.h"
 #include "data/preprocess/parse_rows.h"
@@ -140,6 +141,7 @@ int RunWith(const Flags& flags, Work&& work) {
   reads.push_back(flags.config);
   Outputs outputs(flags.overwrite, std::move(reads));
   outputs.AddFolder(flags.options.output);
+  WarnOfRepeatedFiles(flags.options.inputs);
   const auto begin = std::chrono::steady_clock::now();
   ParseRowsReport report;
   {

@@ -13,6 +13,7 @@
 #include "cli/scored_rows.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "cli/show/repeated_files.h"
 #include "runtime/context.h"
 #include "runtime/files/files.h"
 #include "serve/export/choose_table_codecs.h"
@@ -194,6 +195,7 @@ int Quantize(const Flags& flags) {
   const bool goes_on = HoldsModel(flags.out) || HasHadVersions(flags.out) ||
                        (flags.keep && HighestVersionIn(flags.out) > 0);
   outputs.AddFolder(flags.out, goes_on ? flags.out : "");
+  WarnOfRepeatedFiles(flags.scored.data);
   CheckSavesInto(flags.out, SavedForm::kModelDirectory);
   const std::string directory = DirectoryOf(flags, options);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);

@@ -18,6 +18,7 @@
 #include "cli/scored_rows.h"
 #include "cli/show/bad_lines.h"
 #include "cli/show/numbers.h"
+#include "cli/show/repeated_files.h"
 #include "cli/show/reports.h"
 #include "metrics/retrieval_meter.h"
 #include "runtime/base/check.h"
@@ -282,6 +283,7 @@ int Recall(const Flags& flags) {
   reads.insert(reads.end(), {flags.model, flags.config});
   Outputs outputs(/*overwrite=*/false, std::move(reads));
   outputs.AddReport(flags.json, kRecallReport);
+  WarnOfRepeatedFiles(flags.rows.data);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   if (DetectForm(flags.model) == SavedForm::kModelDirectory)
     throw Error(

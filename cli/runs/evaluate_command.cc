@@ -22,6 +22,7 @@
 #include "cli/show/log.h"
 #include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
+#include "cli/show/repeated_files.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
 #include "data/rows/row_rules.h"
@@ -125,6 +126,7 @@ void Count(std::span<const TaskExamples> tasks, Outcome& outcome) {
 
 Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
   SayPart(flags.rows, model, flags.model);
+  WarnOfRepeatedFiles(flags.rows.data);
   const std::optional<MadeUpRows> made_up = MadeUpRowsOf(flags, model.inputs());
   Outcome outcome;
   std::optional<GroupedMeter> groups;

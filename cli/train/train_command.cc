@@ -16,6 +16,7 @@
 #include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "cli/show/repeated_files.h"
 #include "cli/train/checkpoint_room.h"
 #include "cli/train/dry_run.h"
 #include "cli/train/keep_last.h"
@@ -283,6 +284,8 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .pool = nullptr,
                .dense_products = config.dense_products});
   if (is_leader) SayIfProductsAreSlow(ctx);
+  if (is_leader)
+    for (const auto& files : {flags.data, flags.eval}) WarnOfRepeatedFiles(files);
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
   if (is_leader && !gpus.why_host.empty()) Note(gpus.why_host);

@@ -26,6 +26,14 @@ run 0 inspect rows --json
 json out 'd["rows"] == 5000 and d["shards"] == 4 and len(d["features"]) == 26'
 json out 'd["made"]["dense"] == "log1p"'
 
+# ---- a file that is given twice, by whatever name, is said, and read twice
+run 0 preprocess rows.tsv more.tsv.gz "$PWD/rows.tsv" ./rows.tsv -o often
+grep -q 'rows.tsv is given 3 times, so its rows count 3 times$' err || fail "$(cat err)"
+[ "$(grep -c 'is given' err)" -eq 1 ] || fail "said more than once: $(cat err)"
+has out "13,000 rows in often"
+run 0 preprocess rows.tsv more.tsv.gz -o once
+lacks err "is given"
+
 # ---- npy
 run 0 preprocess rows.tsv -o npy --to npy
 run 0 train --config small.json --data npy/rows --checkpoint npy.safetensors

@@ -23,6 +23,13 @@ has out "on 1 row for evaluation"
 has out "trained 1 row,"
 lacks out " 1 rows"
 
+# ---- a file that is given twice is said
+run 0 generate --rows 100 --vocabulary 50 twice.tsv
+run 0 train --config small.json --data twice.tsv "$PWD/twice.tsv" --ranks 2
+[ "$(grep -c 'twice.tsv is given twice, so its rows count twice$' err)" -eq 1 ] || fail "$(cat err)"
+run 0 train --config small.json --data twice.tsv --dry-run
+lacks err "is given"
+
 # ---- inspect
 run 0 inspect two.safetensors
 has out "rowwise_adagrad"

@@ -37,6 +37,11 @@ run 0 generate --rows 1000 --first 5000 --vocabulary 50 eval.tsv
 run 0 evaluate whole.st --data eval.tsv --json of_file.json
 json of_file.json 'd["examples"] == 1000 and d["skipped_rows"] == 0'
 sed -n '1,600p' eval.tsv >part.tsv
+for command in evaluate predict; do
+  run 0 $command whole.st --data eval.tsv 'eva[l].tsv'
+  [ "$(grep -c 'eval.tsv is given twice, so its rows count twice$' err)" -eq 1 ] ||
+    fail "$command: $(cat err)"
+done
 run 0 evaluate whole.st --data eval.tsv --rows 0:600 --json range.json
 run 0 evaluate whole.st --data part.tsv --json part.json
 same_metrics range.json part.json
