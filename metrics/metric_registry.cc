@@ -5,6 +5,7 @@
 #include "metrics/formulas/example_metric.h"
 #include "metrics/formulas/rauc.h"
 #include "runtime/base/check.h"
+#include "runtime/base/nearest.h"
 
 namespace tessera {
 namespace {
@@ -97,12 +98,12 @@ const std::vector<MetricKind>& AllMetricKinds() {
 }
 
 const MetricKind& FindMetricKind(const std::string& name) {
-  std::string known;
+  std::vector<std::string> names;
   for (const MetricKind& kind : AllMetricKinds()) {
     if (kind.name == name) return kind;
-    known += (known.empty() ? "" : ", ") + kind.name;
+    names.push_back(kind.name);
   }
-  throw Error(Format("no metric is called '{}'; there are {}", name, known));
+  throw Error(NoneIsCalled("metric", name, names));
 }
 
 }  // namespace tessera

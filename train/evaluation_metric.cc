@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/nearest.h"
 
 namespace tessera {
 namespace {
@@ -63,13 +64,12 @@ EvaluationMetric FindEvaluationMetric(const std::vector<TrainTask>& tasks,
   const std::string wanted = !name.empty()                     ? name
                              : tasks.front().task.loss == kBce ? kTaskMetrics[0].name
                                                                : kLoss;
-  std::string known;
+  std::vector<std::string> names;
   for (EvaluationMetric& metric : Comparable(tasks)) {
     if (metric.name == wanted) return std::move(metric);
-    known += (known.empty() ? "" : ", ") + metric.name;
+    names.push_back(metric.name);
   }
-  throw Error(Format("no metric that evaluations are compared by is called '{}'; there are {}",
-                     wanted, known));
+  throw Error(NoneIsCalled("metric that evaluations are compared by", wanted, names));
 }
 
 }  // namespace tessera

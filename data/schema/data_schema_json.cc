@@ -187,7 +187,7 @@ void FillLengths(JsonObject& object, FeatureEntry& entry) {
     const Json* keep = object.Find("keep", WordSchema({"first", "last"}, "first"));
     if (keep == nullptr) return;
     if (*keep != "first" && *keep != "last")
-      ThrowExpected(object.at("keep"), "\"first\" or \"last\"", *keep);
+      ThrowExpectedWord(object.at("keep"), {"first", "last"}, *keep);
     entry.keep_last = *keep == "last";
   });
 }

@@ -1,6 +1,7 @@
 #include "planner/model/shipped_topologies.h"
 
 #include "runtime/base/check.h"
+#include "runtime/base/nearest.h"
 
 namespace tessera {
 namespace {
@@ -59,7 +60,8 @@ Topology ShippedTopology(const std::string& name, int world_size, int local_worl
     if (name == machine.name) return Of(machine, world_size, local_world_size);
     known += (known.empty() ? "" : ", ") + std::string(machine.name);
   }
-  throw Error(Format("topology '{}': expected one of {}", name, known));
+  throw Error(Format("topology '{}': expected one of {}{}", name, known,
+                     DidYouMean(name, ShippedTopologyNames())));
 }
 
 }  // namespace tessera

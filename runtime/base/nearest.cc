@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/check.h"
+
 namespace tessera {
 namespace {
 
@@ -23,21 +25,45 @@ size_t Distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+bool HaveSameLetters(const std::string& a, const std::string& b) {
+  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
+}
+
+// How many letters may differ where nobody says it.
+size_t MostOf(const std::string& word) { return std::max<size_t>(2, word.size() / 3); }
+
 }  // namespace
 
 std::string Nearest(const std::string& word, std::span<const std::string> names) {
-  return Nearest(word, names, std::max<size_t>(2, word.size() / 3));
+  return Nearest(word, names, MostOf(word));
 }
 
 std::string Nearest(const std::string& word, std::span<const std::string> names, size_t most) {
   size_t least = most + 1;
   std::string nearest;
   for (const std::string& name : names)
-    if (const size_t distance = Distance(word, name); distance < least) {
+    if (const size_t distance = Distance(word, name);
+        distance < least && (2 * distance <= word.size() || HaveSameLetters(word, name))) {
       least = distance;
       nearest = name;
     }
   return nearest;
+}
+
+std::string DidYouMean(const std::string& word, std::span<const std::string> names) {
+  return DidYouMean(word, names, MostOf(word));
+}
+
+std::string DidYouMean(const std::string& word, std::span<const std::string> names, size_t most) {
+  const std::string near = Nearest(word, names, most);
+  return near.empty() ? "" : Format(" (did you mean '{}'?)", near);
+}
+
+std::string NoneIsCalled(std::string_view what, const std::string& word,
+                         std::span<const std::string> names) {
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  return Format("no {} is called '{}'{}; there are {}", what, word, DidYouMean(word, names), known);
 }
 
 }  // namespace tessera

@@ -62,6 +62,12 @@ void ThrowExpected(const std::string& where, std::string_view expected, const Js
   throw Error(Format("{}: expected {}, got {}", where, expected, Shown(got)));
 }
 
+void ThrowExpectedWord(const std::string& where, const std::vector<std::string>& words,
+                       const Json& got) {
+  const std::string near = got.is_string() ? DidYouMean(got.get<std::string>(), words) : "";
+  throw Error(Format("{}: expected {}, got {}{}", where, AnyOfWords(words), Shown(got), near));
+}
+
 Json ParseJson(const std::string& text) { return ReadJsonText(text); }
 
 template <typename T>
@@ -191,10 +197,9 @@ void JsonObject::Finish() const {
   }
   for (const auto& [key, value] : value_.items()) {
     if (std::ranges::find(known_, key) != known_.end()) continue;
-    std::string near = Nearest(key, absent);
+    std::string hint = DidYouMean(key, absent);
     // A setting may stand beside the very key that it was meant for.
-    if (near.empty()) near = Nearest(key, known_, 2);
-    const std::string hint = near.empty() ? "" : Format(" (did you mean '{}'?)", near);
+    if (hint.empty()) hint = DidYouMean(key, known_, 2);
     internal::Try(problems_, [&] {
       throw Error(Format("{}: unknown key{}; known here: {}", at(key), hint, known));
     });

@@ -32,6 +32,10 @@ Json ParseJson(const std::string& text);
 [[noreturn]] void ThrowExpected(const std::string& where, std::string_view expected,
                                 const Json& got);
 
+// "expected …, got …" for a value that is none of these words, with the word that it is near to.
+[[noreturn]] void ThrowExpectedWord(const std::string& where, const std::vector<std::string>& words,
+                                    const Json& got);
+
 // `value` as a T (bool, int64_t, double, float, std::string, or a vector of them). Throws Error
 // with `where` otherwise.
 template <typename T>
@@ -117,7 +121,7 @@ class JsonObject {
     const Json* word = Find(key, WordSchema(words, ToString(out)));
     if (word == nullptr) return;
     const auto found = std::ranges::find_if(words, [&](const auto& w) { return *word == w; });
-    if (found == words.end()) ThrowExpected(at(key), AnyOfWords(words), *word);
+    if (found == words.end()) ThrowExpectedWord(at(key), words, *word);
     out = *(values.begin() + (found - words.begin()));
   }
   // Reads a part, which is an object of its own, by read(value, where, problems). Returns whether

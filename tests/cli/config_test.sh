@@ -64,6 +64,7 @@ cat >wrong.json <<'END'
  "optimizer": {"sparse": {"name": "adagard", "lr": -1}, "dense": {"name": "adam"}}}
 END
 run 1 train --config wrong.json
-for text in "6 problems" "sparse.name: no optimizer of tables is called 'adagard'" "sparse.lr:" \
+for text in "6 problems" "sparse.lr:" \
+  "sparse.name: no optimizer of tables is called 'adagard' (did you mean 'adagrad'?); there are" \
   "tables[0].features: the key is missing" "tables[0].feature: unknown key" "model.type: expected" \
   'read as those of "dlrm"' "model.over_arch: expected a list"; do has err "$text"; done

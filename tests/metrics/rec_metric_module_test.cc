@@ -209,7 +209,7 @@ void ExpectError(const RecMetricsConfig& config, const std::string& part,
 
 TEST(RecMetricModule, ConfigurationsThatMakeNoSenseAreErrors) {
   ExpectError({.metrics = {{.name = "aux"}}},
-              "no metric is called 'aux'; there are accuracy, auc,");
+              "no metric is called 'aux' (did you mean 'auc'?); there are accuracy, auc,");
   ExpectError({.metrics = {{.name = "ne", .tasks = {"x"}}}}, "no task is called 'x'");
   ExpectError({.metrics = {{.name = "ne", .window_size = 5}}},
               "expected a window of at least a batch, 6 examples, got 5", {.batch_size = 6});

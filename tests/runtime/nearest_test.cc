@@ -23,6 +23,25 @@ TEST(Nearest, AThirdOfALongWordMayDiffer) {
   EXPECT_EQ(Nearest("batchsize", kNames), "batch_size");
 }
 
+TEST(Nearest, HalfOfAShortWordStays) {
+  const std::vector<std::string> names = {"lr", "rows", "mean"};
+  EXPECT_EQ(Nearest("max", names), "");
+  EXPECT_EQ(Nearest("rl", names), "lr");  // letters that changed places
+  EXPECT_EQ(Nearest("zz", names), "");
+  EXPECT_EQ(Nearest("lx", names), "lr");
+  EXPECT_EQ(Nearest("x", names), "");
+}
+
+TEST(Nearest, ErrorsNameIt) {
+  EXPECT_EQ(DidYouMean("trian", kNames), " (did you mean 'train'?)");
+  EXPECT_EQ(DidYouMean("trainers", kNames), "");
+  const std::vector<std::string> names = {"sgd", "adam"};
+  EXPECT_EQ(NoneIsCalled("optimizer", "adm", names),
+            "no optimizer is called 'adm' (did you mean 'adam'?); there are sgd, adam");
+  EXPECT_EQ(NoneIsCalled("optimizer", "lion", names),
+            "no optimizer is called 'lion'; there are sgd, adam");
+}
+
 TEST(Nearest, TheMostThatMayDifferMayBeGiven) {
   EXPECT_EQ(Nearest("acumulated_stps", kNames, 2), "");
   EXPECT_EQ(Nearest("acumulated_stps", kNames, 3), "accumulate_steps");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/nearest.h"
 #include "runtime/json/json_kinds.h"
 #include "train/config/number_json.h"
 
@@ -15,9 +16,7 @@ bool IsFlag(const std::string& option) {
 void CheckName(const std::string& name, const std::string& where) {
   const std::vector<std::string> names = DenseOptimizerConfig::AllNames();
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  std::string known;
-  for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
-  throw Error(Format("{}: no dense optimizer is called '{}'; there are {}", where, name, known));
+  throw Error(Format("{}: {}", where, NoneIsCalled("dense optimizer", name, names)));
 }
 
 double ReadOption(const Json& value, const std::string& option, const std::string& where) {

@@ -123,7 +123,7 @@ ManagedCollisionConfig ReadModule(JsonObject& object) {
   if (kind == "growing") return ReadGrowing(object);
   if (kind == "mch") return ReadMch(object);
   if (kind == "hash_zch") return ReadHashZch(object);
-  ThrowExpected(object.at("kind"), AnyOfWords(kModules.words), kind);
+  ThrowExpectedWord(object.at("kind"), kModules.words, kind);
 }
 
 ManagedTableConfig ReadTable(const Json& value, const std::string& where, JsonProblems* problems) {

@@ -25,7 +25,7 @@ Type ReadType(JsonObject& object) {
   object.Required("type", name);
   for (const Type type : kRankingModelTypes)
     if (name == ToString(type)) return type;
-  ThrowExpected(object.at("type"), AnyOfWords(ModelTypes().words), name);
+  ThrowExpectedWord(object.at("type"), ModelTypes().words, name);
 }
 
 void ReadSize(JsonObject& object, const char* key, int64_t& size, int64_t most = SizeLimits::kDim) {

@@ -2,9 +2,12 @@
 
 #include <concepts>
 #include <optional>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "optim/rule_options.h"
+#include "runtime/base/nearest.h"
 #include "runtime/json/json_kinds.h"
 #include "train/config/number_json.h"
 
@@ -58,11 +61,12 @@ JsonKinds RuleKinds() {
 
 AnyRule ReadRule(const Json& value, const std::string& where, JsonProblems* problems) {
   JsonObject object(value, where, problems);
-  std::string name, known;
+  std::string name;
+  std::vector<std::string> names;
   object.Required("name", name);
   std::optional<AnyRule> made;
   ForEachNamedRule([&](auto rule) {
-    known += (known.empty() ? "" : ", ") + std::string(rule.kName);
+    names.emplace_back(rule.kName);
     if (name != rule.kName) return;
     VisitRuleOptions(rule, [&](const char* key, auto& field) {
       object.Try([&] { ReadField(object, key, field); });
@@ -71,8 +75,8 @@ AnyRule ReadRule(const Json& value, const std::string& where, JsonProblems* prob
     made = rule;
   });
   if (!made)
-    throw Error(Format("{}: no optimizer of tables is called '{}'; there are {}", object.at("name"),
-                       name, known));
+    throw Error(
+        Format("{}: {}", object.at("name"), NoneIsCalled("optimizer of tables", name, names)));
   try {
     CheckRule(*made);
   } catch (const Error& error) {

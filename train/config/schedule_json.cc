@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/base/nearest.h"
 #include "runtime/json/json_kinds.h"
 #include "train/config/number_json.h"
 
@@ -28,15 +29,16 @@ void VisitFields(auto& stage, auto&& visit) {
 
 void ReadPolicy(JsonObject& object, WarmupPolicy& policy) {
   const std::string where = object.at("policy");
-  std::string name, known;
+  std::string name;
+  std::vector<std::string> names;
   object.Required("policy", name);
   for (const WarmupPolicy p : AllWarmupPolicies()) {
-    known += (known.empty() ? "" : ", ") + ToString(p);
+    names.push_back(ToString(p));
     if (name != ToString(p)) continue;
     policy = p;
     return;
   }
-  throw Error(Format("{}: no policy is called '{}'; there are {}", where, name, known));
+  throw Error(Format("{}: {}", where, NoneIsCalled("policy", name, names)));
 }
 
 WarmupStage ReadStageOfPolicy(const Json& value, const std::string& where, JsonProblems* problems) {

@@ -105,6 +105,9 @@ TEST(DataSchema, WrongValuesAreNamedByTheirPlace) {
   };
   EXPECT_EQ(feature(R"("keep": "middle")"),
             "data.features[0].keep: expected \"first\" or \"last\", got \"middle\"");
+  EXPECT_EQ(feature(R"("keep": "lastt")"),
+            "data.features[0].keep: expected \"first\" or \"last\", got \"lastt\" "
+            "(did you mean 'last'?)");
   EXPECT_EQ(feature(R"("ids": "int", "boundaries": [1])"),
             "data.features[0]: give one of ids, vocabulary and boundaries");
   EXPECT_EQ(feature(R"("weights": "w", "weight_after": ":")"),

@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
             "optimizer.sparse.learning_rate: unknown key; known here: name, lr, eps, weight_decay, "
             "weight_decay_mode, max_norm"},
         Bad{R"("L2")", R"("l2")",
-            R"(optimizer.sparse.weight_decay_mode: expected "NONE" or "L2" or "DECOUPLE" or "ADAGRADW", got "l2")"},
+            R"(optimizer.sparse.weight_decay_mode: expected "NONE" or "L2" or "DECOUPLE" or "ADAGRADW", got "l2" (did you mean 'L2'?))"},
         Bad{R"("beta1": 0.8)", R"("beta1": 1)",
             "tables[0].optimizer.beta1: expected a number below 1, got 1"},
         Bad{R"(correction": true)", R"(correction": 1)",
@@ -258,21 +258,25 @@ TEST(TrainConfig, AWrongKindHidesNoOtherProblem) {
       "  optimizer.sparse.name: the key is missing; its other keys are read as those of "
       "\"momentum_sgd\"\n"
       "  optimizer.sparse.lr: expected a number that is not negative, got -1\n"
-      "  optimizer.dense.name: no dense optimizer is called 'adm'; there are sgd, adagrad, "
+      "  optimizer.dense.name: no dense optimizer is called 'adm' (did you mean 'adam'?); there "
+      "are sgd, adagrad, "
       "rowwise_adagrad, adam, adamw; its other keys are read as those of \"adam\"\n"
       "  optimizer.dense.amsgrad: expected true or false, got 1\n"
-      "  optimizer.warmup[0].policy: no policy is called 'lineal'; there are none, linear, "
-      "constant, poly, step, inv_sqrt, cosine_annealing_warm_restarts, interpolate; its other keys "
+      "  optimizer.warmup[0].policy: no policy is called 'lineal' (did you mean 'linear'?); there "
+      "are none, linear, constant, poly, step, inv_sqrt, cosine_annealing_warm_restarts, "
+      "interpolate; its other keys "
       "are read as those of \"linear\"\n"
       "  optimizer.warmup[0].max_iters: the key is missing\n"
       "  optimizer.warmup[0].value: expected a number, got \"half\"\n"
-      "  managed_collision.kind: expected \"growing\" or \"mch\" or \"hash_zch\", got \"mhc\"; its "
-      "other keys are read as those of \"mch\"\n"
+      "  managed_collision.kind: expected \"growing\" or \"mch\" or \"hash_zch\", got \"mhc\" "
+      "(did you mean 'mch'?); its other keys are read as those of \"mch\"\n"
       "  managed_collision.admission.kind: expected \"all\" or \"dynamic\" or \"average\" or "
-      "\"probabilistic\", got \"dynamics\"; its other keys are read as those of \"dynamic\"\n"
+      "\"probabilistic\", got \"dynamics\" (did you mean 'dynamic'?); its other keys are read as "
+      "those of \"dynamic\"\n"
       "  managed_collision.admission.x: unknown key; known here: kind, skew_multiplier\n"
       "  managed_collision.mch_size: expected 0 to 9223372036854775805, got -1\n"
-      "  tables[0].optimizer.name: no optimizer of tables is called 'adm'; there are " +
+      "  tables[0].optimizer.name: no optimizer of tables is called 'adm' (did you mean 'adam'?); "
+      "there are " +
           RuleNames() +
           "; its other keys are read as those of \"adam\"\n"
           "  tables[0].optimizer.eps: expected a number, got \"small\"\n"
@@ -283,7 +287,8 @@ TEST(TrainConfig, AWrongKindHidesNoOtherProblem) {
           "  model.over_arch: the key is missing\n"
           "  model.dcn_low_rank: expected an integer, got \"8\"\n"
           "  data.format: expected \"criteo\" or \"planted\" or \"random\" or \"movielens\" or "
-          "\"jsonl\" or \"csv\" or \"tsv\" or \"npz\", got \"planned\"; its other keys are read as "
+          "\"jsonl\" or \"csv\" or \"tsv\" or \"npz\", got \"planned\" (did you mean 'planted'?); "
+          "its other keys are read as "
           "those of \"planted\"\n"
           "  data.zipf: expected a number, got \"1\"\n"
           "  data.vocabulry: unknown key (did you mean 'vocabulary'?); known here: format, "
