@@ -5,6 +5,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/parse_number.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 namespace {
@@ -39,7 +40,8 @@ std::string ToString(const RowRange& range) {
 }
 
 std::string PastEndText(const RowRange& range, int64_t rows, std::span<const std::string> files) {
-  std::string text = Format("rows {} were asked for, but the data has {} rows", range, rows);
+  std::string text =
+      Format("rows {} were asked for, but the data has {}", range, internal::Counted(rows, "row"));
   if (files.size() == 1) text += Format(" ({})", files.front());
   if (files.size() > 1) text += Format(" ({} to {})", files.front(), files.back());
   return text;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 namespace {
@@ -26,8 +27,8 @@ ShuffledStream::ShuffledStream(const Open& open, RowRange range, const ShuffleOp
   LoadWindow(window_);
   next_ = static_cast<size_t>(place - window_begin_);
   if (next_ > order_.size())
-    throw Error(Format("row {} was asked for, but the data has {} rows", place,
-                       window_begin_ + std::ssize(order_)));
+    throw Error(Format("row {} was asked for, but the data has {}", place,
+                       internal::Counted(window_begin_ + std::ssize(order_), "row")));
 }
 
 bool ShuffledStream::LoadWindow(int64_t window) {

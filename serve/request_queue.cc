@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/base/start_threads.h"
 
@@ -72,7 +73,8 @@ void RequestQueue::Submit(std::shared_ptr<Predictor> predictor, PredictRequest r
   {
     const std::lock_guard lock(mutex_);
     if (items_.size() >= options_.max_queued)
-      throw QueueFull(Format("{} requests wait already", items_.size()));
+      throw QueueFull(
+          Format("the queue has {} already", internal::Counted(std::ssize(items_), "request")));
     items_.splice(items_.end(), one);
   }
   changed_.notify_one();

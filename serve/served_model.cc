@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "embedding/quantized/quantized_lookup.h"
+#include "runtime/base/report_text.h"
 #include "runtime/files/mapping_faults.h"
 #include "runtime/ops/gemm.h"
 #include "serve/id_copy.h"
@@ -72,10 +73,9 @@ void CheckLengths(const RequestFeature& from, const std::string& name, int64_t m
                   int64_t count) {
   for (int64_t b = bag; b < bag + count; ++b)
     if (const int64_t length = from.offsets[b + 1] - from.offsets[b]; length > most)
-      throw Error(
-          Format("feature {}: expected at most {} ids in a bag, the max_length of its attention, "
-                 "got {}",
-                 name, most, length));
+      throw Error(Format(
+          "feature {}: expected at most {} in a bag, the max_length of its attention, got {}", name,
+          internal::Counted(most, "id"), length));
 }
 
 void CheckWeights(const KeyedJaggedTensor& features, bool weighted) {
@@ -239,9 +239,9 @@ void ServedModel::PackPositionWeights(Context& ctx, PackedBatch& packed) const {
       const int64_t length = bags[b + 1] - bags[b];
       if (length > of_positions.numel())
         throw Error(
-            Format("feature {}: expected at most {} ids in a bag, as many as it has position "
-                   "weights, got {}",
-                   block.feature, of_positions.numel(), length));
+            Format("feature {}: expected at most {} in a bag, as many as it has position weights, "
+                   "got {}",
+                   block.feature, internal::Counted(of_positions.numel(), "id"), length));
       std::copy_n(of_positions.data<float>(), length, packed.weights.data<float>() + bags[b]);
     }
   }

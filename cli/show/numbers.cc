@@ -12,19 +12,6 @@ constexpr int kBarWidth = 24;
 
 }  // namespace
 
-std::string WithCommas(double number) {
-  if (!std::isfinite(number)) return "-";
-  std::string digits = Format("{:.0f}", number);
-  const int64_t sign = digits.starts_with('-') ? 1 : 0;
-  for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > sign; at -= 3)
-    digits.insert(static_cast<size_t>(at), ",");
-  return digits;
-}
-
-std::string Counted(int64_t number, const std::string& noun) {
-  return Format("{} {}{}", WithCommas(static_cast<double>(number)), noun, number == 1 ? "" : "s");
-}
-
 std::string Share(int64_t part, int64_t all) {
   const double percent = all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
   return part > 0 && percent < 1 ? "< 1 %" : Fixed(percent, 0) + " %";

@@ -9,12 +9,10 @@
 namespace tessera::cli {
 
 using internal::Bytes;
+using internal::Counted;
 using internal::TextTable;
+using internal::WithCommas;
 
-// Rounded: "43,210".
-std::string WithCommas(double number);
-// "1 epoch", "43,210 epochs".
-std::string Counted(int64_t number, const std::string& noun);
 // A part of all: "12 %"; "< 1 %" for little more than none.
 std::string Share(int64_t part, int64_t all);
 // "0:12", "1:02:03".

@@ -6,6 +6,7 @@
 
 #include "data/describe/column_name.h"
 #include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera::internal {
 namespace {
@@ -58,7 +59,8 @@ std::string WhyNoTime(const ColumnProfile& column) {
     return "it has times with a fraction, but the time of a schema is a whole number: write "
            "milliseconds, for instance";
   if (column.missing > 0)
-    return Format("it has times, but {} rows lack it, which no row may do", column.missing);
+    return Format("it has times, but not in {}, and no row may lack it",
+                  internal::Counted(column.missing, "row"));
   return "";
 }
 

@@ -8,6 +8,7 @@
 #include "data/rows/find_byte.h"
 #include "data/rows/word_table.h"
 #include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +21,10 @@ std::string OtherDelimiter(const DataSchema& schema, const std::vector<std::stri
       return Format("; all is one column: is the delimiter {}?",
                     c == '\t' ? "a tab" : Format("'{}'", c));
   return "";
+}
+
+std::string Columns(size_t count) {
+  return internal::Counted(static_cast<int64_t>(count), "column");
 }
 
 }  // namespace
@@ -117,7 +122,7 @@ void ColumnCells::ThrowCount(std::string_view line, size_t expected) {
     ++count;
     if (p == end) break;
   }
-  throw BadLine(Format("expected {} columns", expected), Format("{}", count));
+  throw BadLine("expected " + Columns(expected), Format("{}", count));
 }
 
 bool ColumnCells::ReadPlain(std::string_view line, const FileColumns& columns,
@@ -140,7 +145,7 @@ bool ColumnCells::ReadPlain(std::string_view line, const FileColumns& columns,
 
 void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCells& out) {
   const size_t count = columns.cells.size();
-  if (line.empty()) throw BadLine(Format("expected {} columns", count), "a blank line");
+  if (line.empty()) throw BadLine("expected " + Columns(count), "a blank line");
   out.items.clear();
   if (!columns.rest && (!quotes_ || line.find('"') == line.npos)) {
     if (!ReadPlain(line, columns, out)) ThrowCount(line, count);

@@ -5,6 +5,7 @@
 #include "data/rows/line_cells.h"
 #include "data/rows/row_parser.h"
 #include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 namespace {
@@ -44,7 +45,8 @@ Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::str
   std::string stray;  // the first item out of range
   for (int64_t row = 0; !left.empty(); ++row) {
     try {
-      if (row == most_rows) throw BadLine(Format("expected at most {} rows", most_rows));
+      if (row == most_rows)
+        throw BadLine("expected at most " + internal::Counted(most_rows, "row"));
       json.Read(TakeLine(left), cells);
       CheckKeys(json, rules->columns());
       parser.Append(cells, places, row, block);

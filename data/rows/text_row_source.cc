@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 
@@ -68,8 +69,8 @@ class TextRowSource::Shuffled final : public Feed {
     const int64_t place = std::max(options.first_place, options.range.first);
     next_ = static_cast<size_t>(place - window_begin_);
     if (next_ > order_.size())
-      throw Error(Format("row {} was asked for, but the data has {} rows", place,
-                         window_begin_ + std::ssize(order_)));
+      throw Error(Format("row {} was asked for, but the data has {}", place,
+                         internal::Counted(window_begin_ + std::ssize(order_), "row")));
   }
 
   // The window of the place to begin at.

@@ -25,6 +25,19 @@ std::string Bytes(int64_t bytes) {
   return unit == 0 ? Format("{} B", bytes) : Format("{:.1f} {}", number, kUnits[unit]);
 }
 
+std::string WithCommas(double number) {
+  if (!std::isfinite(number)) return "-";
+  std::string digits = Format("{:.0f}", number);
+  const int64_t sign = digits.starts_with('-') ? 1 : 0;
+  for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > sign; at -= 3)
+    digits.insert(static_cast<size_t>(at), 1, ',');
+  return digits;
+}
+
+std::string Counted(int64_t number, std::string_view noun) {
+  return Format("{} {}{}", WithCommas(static_cast<double>(number)), noun, number == 1 ? "" : "s");
+}
+
 std::string TextTable(const std::vector<std::vector<std::string>>& rows,
                       const std::string& indent) {
   std::vector<size_t> widths;

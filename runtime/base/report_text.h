@@ -1,14 +1,20 @@
 #ifndef TESSERA_RUNTIME_BASE_REPORT_TEXT_H_
 #define TESSERA_RUNTIME_BASE_REPORT_TEXT_H_
-// Texts for reports that people read: bytes with units, tables, markup.
+// Texts for reports and errors that people read: numbers, bytes with units, tables, markup.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::internal {
 
 // "512 B", "1.5 KiB", "166.4 MiB".
 std::string Bytes(int64_t bytes);
+
+// Rounded: "43,210".
+std::string WithCommas(double number);
+// "1 epoch", "43,210 epochs".
+std::string Counted(int64_t number, std::string_view noun);
 
 // Columns padded to the widest cell, in characters of UTF-8: the first to the left, the others to
 // the right. The first row is a heading. Each line begins with `indent`.

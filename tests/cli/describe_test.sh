@@ -175,7 +175,7 @@ for name in unsorted customers durations; do
   json columns.json 'd["columns"][1]["role"] in ("dense", "feature")'
 done
 run 0 describe gaps.csv
-has out "created_at is unused: it has times, but 300 rows lack it, which no row may do"
+has out "created_at is unused: it has times, but not in 300 rows, and no row may lack it"
 run 0 describe fractions.csv
 has out "created_at is unused: it has times with a fraction, but the time of a schema is a whole"
 run 0 describe two.csv -o two.json

@@ -110,7 +110,7 @@ d[len(d) // 2] ^= 1
 open("members.tsv.gz", "wb").write(d)'
 fails_saying "members.tsv.gz: cannot be read to its end: gzip member 2" train --config small.json \
   --data members.tsv.gz
-fails_saying "the data has 3000 rows" train --config small.json --data rows.tsv --train-rows 0:3001
+fails_saying "the data has 3,000 rows" train --config small.json --data rows.tsv --train-rows 0:3001
 
 # ---- rows that are trained on are not called rows not trained on, by whatever name they come
 cp rows.tsv copy.tsv

@@ -162,6 +162,8 @@ TEST(RowTableSource, RangesBeyondTheDataAreErrors) {
               Read(30, {.batch_size = 1, .range = {3, 31}});
             }),
             "rows 3:31 were asked for, but the data has 30 rows");
+  EXPECT_EQ(ErrorOf([&] { Read(1, {.batch_size = 1, .range = {3}}); }),
+            "rows 3: were asked for, but the data has 1 row");
   EXPECT_EQ(ErrorOf([&] { Read(30, {.batch_size = 1, .range = {31}}); }),
             "rows 31: were asked for, but the data has 30 rows");
   EXPECT_EQ(ErrorOf([&] {

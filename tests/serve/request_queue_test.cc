@@ -6,11 +6,13 @@
 
 #include "tests/serve/testing/failing_memory.h"
 #include "tests/serve/testing/small_model.h"
+#include "tests/testing/error_of.h"
 
 namespace tessera::serve {
 namespace {
 
 using std::chrono::milliseconds;
+using tessera::testing::ErrorOf;
 using tessera::testing::MakeSmallModel;
 using tessera::testing::OneExample;
 using tessera::testing::SmallModel;
@@ -76,6 +78,7 @@ TEST(RequestQueue, DeadlinesAndLimits) {
     last = queue.Submit(Example(0));
     EXPECT_EQ(queue.queued(), 1u);
     EXPECT_THROW(queue.Submit(Example(1)), QueueFull);
+    EXPECT_EQ(ErrorOf([&] { queue.Submit(Example(1)); }), "the queue has 1 request already");
   }  // a queue that goes answers what it has
   ExpectNear(last.get().scores, predictor.Predict(Example(0)));
 }

@@ -186,7 +186,7 @@ TEST(DataSetsOrder, RangesBeyondTheDataAreErrors) {
         DataSets(Config(false), {.files = {path}, .train_rows = train, .eval_rows = eval});
       });
     };
-    const std::string has = Format("but the data has 1000 rows ({})", path);
+    const std::string has = Format("but the data has 1,000 rows ({})", path);
     EXPECT_EQ(error(RowRange{0, 800}, {900, 1001}),
               "--eval-rows: rows 900:1001 were asked for, " + has);
     EXPECT_EQ(error(RowRange{0, 800}, {1000}), "--eval-rows: rows 1000: were asked for, " + has);

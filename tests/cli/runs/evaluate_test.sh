@@ -147,7 +147,7 @@ fails_saying "the model reads no feature 'x' to group rows by; there are cat_0, 
   evaluate whole.st --data eval.tsv --by x
 fails_saying "give --data FILE" evaluate tasks.st
 fails_saying "--rows has no end: give --rows FIRST:LAST" evaluate whole.st --rows 0:
-fails_saying "rows 1000:1001 were asked for, but the data has 1000 rows" \
+fails_saying "rows 1000:1001 were asked for, but the data has 1,000 rows" \
   evaluate whole.st --data eval.tsv --rows 1000:1001
 fails_saying "--groups requires --by" evaluate whole.st --data eval.tsv --groups 3
 fails_saying "--config is for a checkpoint" evaluate served --config small.json

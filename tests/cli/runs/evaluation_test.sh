@@ -115,15 +115,15 @@ lacks out "less than one step"
 run 0 generate --rows 1000 --vocabulary 50 clicks.tsv
 gzip -k clicks.tsv
 past=(train --config ten.json --train-rows 0:800 --checkpoint past.st)
-fails_saying "--eval-rows: rows 800:1200 were asked for, but the data has 1000 rows (clicks.tsv)" \
+fails_saying "--eval-rows: rows 800:1200 were asked for, but the data has 1,000 rows (clicks.tsv)" \
   "${past[@]}" --data clicks.tsv --eval-rows 800:1200
-fails_saying "--eval-rows: rows 1000: were asked for, but the data has 1000 rows (clicks.tsv)" \
+fails_saying "--eval-rows: rows 1000: were asked for, but the data has 1,000 rows (clicks.tsv)" \
   "${past[@]}" --data clicks.tsv --eval-rows 1000: --dry-run
 head -300 clicks.tsv >few.tsv
 fails_saying "--train-rows: rows 0:800 were asked for, but the data has 300 rows (few.tsv)" \
   "${past[@]}" --data few.tsv --eval clicks.tsv
 [ ! -e past.st ] || fail "a refused training saved"
-fails_saying "evaluation: rows 800:1200 were asked for, but the data has 1000 rows \
+fails_saying "evaluation: rows 800:1200 were asked for, but the data has 1,000 rows \
 (clicks.tsv.gz); past.st has the training up to step 13" "${past[@]}" --data clicks.tsv.gz \
   --eval-rows 800:1200
 run 0 inspect past.st

@@ -310,6 +310,12 @@ TEST(TextRowSource, EveryFileHasItsHeading) {
   EXPECT_EQ(error("x,\"y\n"), ":1: a quote does not end in its line, which a row is");
   EXPECT_EQ(error("x,y\n\n"),
             ":2: expected 2 columns, got a blank line; --skip-bad-lines leaves blank lines out");
+  const auto narrow = std::make_shared<const RowRules>(
+      ParseDataSchema(R"({"format": "csv"})"), std::vector<CategoricalFeature>{{"x", 10, false}});
+  const std::string one = WriteFile("one.csv", "x\n1\n\n");
+  EXPECT_TRUE(ErrorOf([&] {
+                ReadAllRows(ctx, narrow, {.paths = {one}});
+              }).starts_with(one + ":3: expected 1 column, got a blank line"));
 }
 
 TEST(TextRowSource, ReadsZstdFramesAndRefusesDamagedOnes) {

@@ -163,7 +163,7 @@ TEST(RowSubset, HasTheRowsOfItsBitsInItsRange) {
   EXPECT_EQ(ErrorOf([&] {
               RowSubset(table, bits, true, {0, 1501});
             }),
-            "rows 0:1501 were asked for, but the data has 1500 rows");
+            "rows 0:1501 were asked for, but the data has 1,500 rows");
 }
 
 TEST(SplitTable, GivesEachRowToOnePart) {
