@@ -47,9 +47,8 @@ void AddConfigCommand(Command app) {
   const auto flags = std::make_shared<Flags>();
   command
       .Add("key", flags->path,
-           "A part or a key, as optimizer.sparse or tables.rows; or a name or word, as lr or eval, "
-           "of "
-           "which all keys are printed; default: all")
+           "A part or a key, as optimizer.sparse or tables.rows; or a word in names, as lr or "
+           "eval: all keys that have it; default: all")
       .Value("KEY");
   command
       .Add("--type", flags->kind,

@@ -54,8 +54,7 @@ void AddRunsCommand(Command app) {
   const auto f = std::make_shared<Flags>();
   command
       .Add("folders", f->folders,
-           "Folders of runs, or folders that have such folders in them, or in folders in them, as "
-           "of "
+           "Folders of runs, or folders with such folders in them, up to two deep, as those of "
            "sweeps")
       .Required()
       .Value("DIR");
