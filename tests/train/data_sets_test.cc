@@ -148,7 +148,7 @@ TEST(DataSetsOrder, AnEpochDoesNotBeginAfterItsLastRow) {
   for (const bool shuffled : {false, true}) {
     const DataSets data(Config(shuffled), {.files = {Text()}});
     EXPECT_TRUE(ReadAll(*data.OpenTrain(1000)).batches.empty());
-    EXPECT_NE(ErrorOf([&] { ReadAll(*data.OpenTrain(1001)); }).find("the data has 1000 rows"),
+    EXPECT_NE(ErrorOf([&] { ReadAll(*data.OpenTrain(1001)); }).find("the data has 1,000 rows"),
               std::string::npos);
   }
 }
