@@ -121,7 +121,8 @@ MpirunEnd Launch::Start() {
                        .ranks = RanksOf(hosts_),
                        .hostfile = {},
                        .words = words_,
-                       .reports = reports_.Of(restarts_)};
+                       .reports = reports_.Of(restarts_),
+                       .longest_stop_s = LongestStop(train_)};
   start.words.insert(start.words.begin(), "train");
   if (!flags_.hostfile.empty()) {
     start.hostfile = reports_.Hostfile();

@@ -13,7 +13,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kRankTimeout[] = "3";  // seconds
+constexpr int kRankTimeout = 3, kLongestStart = 7;  // seconds
 constexpr char kLogFormat[] = "--log-format", kQuiet[] = "--quiet";
 
 void CheckCommand(const LaunchFlags& flags) {
@@ -128,9 +128,16 @@ TrainWords CheckedTrain(const LaunchFlags& flags, int ranks) {
   CheckRanks(flags, ranks);
   CheckPlan(flags, train.flags, ranks);
   ShareLog(train.words);
-  if (!train.flags.rank_timeout)
-    train.words.insert(train.words.end(), {"--rank-timeout", kRankTimeout});
+  if (!train.flags.rank_timeout) {
+    train.words.insert(train.words.end(), {"--rank-timeout", std::to_string(kRankTimeout)});
+    train.flags.rank_timeout = kRankTimeout;
+  }
   return train;
+}
+
+double LongestStop(const TrainWords& train) {
+  const double timeout = *train.flags.rank_timeout;
+  return timeout > 0 ? timeout + kLongestStart : 0;
 }
 
 void AddLaunchFlags(Command command, LaunchFlags& f) {

@@ -30,5 +30,9 @@ std::vector<HostSlots> HostsOf(const LaunchFlags& flags);
 // for what cannot go on after the loss of a rank of so many.
 TrainWords CheckedTrain(const LaunchFlags& flags, int ranks);
 
+// Seconds that a rank may be stopped before the ranks watch each other, for starting takes some;
+// 0 where --rank-timeout lets them wait for ever.
+double LongestStop(const TrainWords& train);
+
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_LAUNCH_LAUNCH_FLAGS_H_

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -56,10 +57,11 @@ bool PassOnSignal(pid_t mpirun, const std::string& reports) {
   return false;
 }
 
-// Ends the ranks of this host that stay stopped when all ranks have left.
-class LastStopped {
+// Ends the ranks of this host that stay stopped: after 3 s when all ranks have left, else after the
+// longest stop, before which the ranks that have met tell each other.
+class StoppedRanks {
  public:
-  LastStopped(std::string reports, int ranks) : reports_(std::move(reports)), ranks_(ranks) {}
+  explicit StoppedRanks(const MpirunStart& start) : start_(start) {}
 
   void Look() {
     const Clock::time_point now = Clock::now();
@@ -68,7 +70,7 @@ class LastStopped {
     const std::vector<pid_t> stopped = Stopped();
     if (stopped.empty())
       since_ = now;
-    else if (now - since_ >= std::chrono::seconds(3))
+    else if (std::chrono::duration<double>(now - since_).count() >= Longest())
       for (const pid_t process : stopped) kill(process, SIGKILL);
   }
 
@@ -76,36 +78,38 @@ class LastStopped {
   using Clock = std::chrono::steady_clock;
 
   std::vector<pid_t> Stopped() const {
-    if (!CodeOfRanks(reports_, ranks_)) return {};
-    std::vector<pid_t> processes = ProcessesHere(reports_);
+    std::vector<pid_t> processes = ProcessesHere(start_.reports);
     std::erase_if(processes, [](pid_t process) { return internal::StateOf(process) != 'T'; });
     return processes;
   }
+  double Longest() const {
+    if (CodeOfRanks(start_.reports, start_.ranks)) return 3;
+    return start_.longest_stop_s > 0 ? start_.longest_stop_s : HUGE_VAL;
+  }
 
-  const std::string reports_;
-  const int ranks_;
+  const MpirunStart& start_;
   Clock::time_point looked_ = Clock::now(), since_ = looked_;
 };
 
 // Waits until mpirun has ended.
-MpirunEnd WaitFor(pid_t mpirun, const std::string& reports, int ranks) {
-  LastStopped last(reports, ranks);
+MpirunEnd WaitFor(pid_t mpirun, const MpirunStart& start) {
+  StoppedRanks stopped(start);
   int status = 0;
   bool passed_on = false, ended_it = false;
   while (waitpid(mpirun, &status, WNOHANG) != mpirun) {
     if (!passed_on && Interrupted()) {
-      ended_it = !PassOnSignal(mpirun, reports);
+      ended_it = !PassOnSignal(mpirun, start.reports);
       passed_on = true;
     }
-    last.Look();
+    stopped.Look();
     std::this_thread::sleep_for(kLookEvery);
   }
   const bool killed = WIFSIGNALED(status);
   const int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return {.code = ended_it ? InterruptedExit(InterruptSignal())
-                           : CodeOfRanks(reports, ranks).value_or(code),
+                           : CodeOfRanks(start.reports, start.ranks).value_or(code),
           .mpirun_was_killed = killed,
-          .losses = LossesIn(reports)};
+          .losses = LossesIn(start.reports)};
 }
 
 }  // namespace
@@ -132,7 +136,7 @@ MpirunEnd RunMpirun(const MpirunStart& start) {
   } catch (const Error& error) {
     throw Error(Format("{} cannot be started: {}", start.mpirun, error.what()));
   }
-  return WaitFor(mpirun, start.reports, start.ranks);
+  return WaitFor(mpirun, start);
 }
 
 }  // namespace tessera::cli

@@ -17,6 +17,7 @@ struct MpirunStart {
   std::string hostfile;            // "": all ranks on this host
   std::vector<std::string> words;  // of tessera, which the ranks run: "train", …
   std::string reports;             // the folder of the ranks' reports, which is made
+  double longest_stop_s = 0;       // that a rank of this host may be stopped; 0: for ever
 };
 
 struct MpirunEnd {
@@ -29,8 +30,8 @@ struct MpirunEnd {
 
 // Runs it to its end. Output passes through. SIGINT or SIGTERM, watched for by cli/interrupt.h,
 // goes to one rank, which has all save and end, or to mpirun where no rank heeds it yet: mpirun
-// gives its ranks a second, whatever they save. A rank of this host that is stopped when all have
-// trained and left, so that nobody watches it any more, is killed after some seconds.
+// gives its ranks a second, whatever they save. A rank of this host that stays stopped while no
+// other rank watches it, before they have met or when all have trained and left, is killed.
 MpirunEnd RunMpirun(const MpirunStart& start);
 
 }  // namespace tessera::cli

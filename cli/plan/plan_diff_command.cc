@@ -118,9 +118,11 @@ int Diff(const Flags& flags) {
   Outputs outputs(/*overwrite=*/false, std::move(reads));
   outputs.AddReport(flags.plan.json, kPlanDiffReport);
   ReadSide before = Read(flags.plan, flags.before), after = Read(flags.plan, flags.after);
-  PlanComparison comparison{.before = std::move(before.compared),
-                            .after = std::move(after.compared),
-                            .cost_model = after.cost_model};
+  PlanComparison comparison{
+      .before = std::move(before.compared),
+      .after = std::move(after.compared),
+      .cost_model = after.cost_model,
+      .machine = flags.plan.topology.empty() ? "a CPU (no --topology)" : flags.plan.topology};
   comparison.diff = DiffPlans(after.model, comparison.before.plan, comparison.after.plan);
   std::fputs(
       PlanDiffText(comparison, flags.top.value_or(std::numeric_limits<int64_t>::max())).c_str(),

@@ -54,7 +54,7 @@ std::string StepText(const PlanComparison& c) {
   std::string text = Format("predicted step: {}", Change(ms(before), ms(after)));
   if (before.step_ms > 0 && ms(before) != ms(after))
     text += Format(" ({:+.1f} %)", 100 * (after.step_ms / before.step_ms - 1));
-  return text + Format(" by the {} cost model; busiest rank: {}", c.cost_model,
+  return text + Format(" by the {} cost model on {}; busiest rank: {}", c.cost_model, c.machine,
                        Change(Format("{}", before.busiest_rank), Format("{}", after.busiest_rank)));
 }
 

@@ -20,7 +20,7 @@ struct ComparedPlan {
 struct PlanComparison {
   ComparedPlan before, after;
   PlanDiff diff = {};
-  std::string cost_model = {};
+  std::string cost_model = {}, machine = {};  // that both are priced by
 };
 
 // A summary, then a row for each table that changes: the first `top`, or all.

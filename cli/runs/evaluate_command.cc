@@ -151,9 +151,12 @@ Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
 }
 
 std::string NameOf(const Outcome& outcome, const GroupValues& group) {
-  if (!group.has_id) return "none";
+  if (!group.has_id) return "(none)";
+  if (outcome.by.ids != IdKind::kVocabulary) return std::to_string(group.id);
   const std::string word = WordOfRow(outcome.by, group.id);
-  return word.empty() ? std::to_string(group.id) : word;
+  if (!word.empty()) return word;
+  const bool is_missing = group.id == 0 && outcome.by.missing == MissingFeature::kRow0;
+  return is_missing ? "(missing)" : "(another word)";
 }
 
 // A row a group, of the largest ones, and a column a metric of a task.

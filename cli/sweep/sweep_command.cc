@@ -25,6 +25,7 @@
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
+#include "runtime/base/process_text.h"
 #include "runtime/files/files.h"
 #include "runtime/files/output_lock.h"
 #include "train/evaluation_metric.h"
@@ -327,6 +328,17 @@ void CheckPlaces(const std::vector<std::string>& after) {
       throw Error(Format("{} after --: it is a flag of tessera sweep: write it before --", word));
 }
 
+// Whether the words after -- alone have the flag: they are taken for the sweep's where a word
+// before them belongs to nothing.
+bool StandsAfterDashes(const std::string& flag) {
+  const std::vector<std::string> words = CommandWords();
+  const auto dashes = std::ranges::find(words, "--");
+  const auto is_flag = [&](const std::string& word) {
+    return word == flag || word.starts_with(flag + "=");
+  };
+  return dashes != words.end() && std::none_of(words.begin(), dashes, is_flag);
+}
+
 }  // namespace
 
 void AddSweepCommand(Command app) {
@@ -341,6 +353,9 @@ void AddSweepCommand(Command app) {
   command.Footer(kFooter);
   command.SayElsewhere([](const std::string& flag) -> std::string {
     if (!IsOfTrain(flag)) return "";
+    if (StandsAfterDashes(flag))
+      return "a word before -- belongs to no flag: --grid and --range take one key each, and are "
+             "given again for the next one";
     return Format(
         "it is a flag of tessera train, and those stand after --: tessera sweep DIR "
         "--grid KEY=V1,V2 -- --config FILE {} …; before -- stand those of the sweep",

@@ -129,6 +129,25 @@ void SayLabelsLeft(const TrainConfig& config) {
               labels.front(), others));
 }
 
+const std::string& ColumnOf(const auto& entry) {
+  return entry.from.empty() ? entry.name : entry.from;
+}
+
+// The label of another task may be known when a row is scored; a task's own gives the answer away.
+void WarnOfLabelsAmongInputs(const TrainConfig& config) {
+  if (config.data.schema == nullptr) return;
+  const DataSchema& schema = *config.data.schema;
+  const auto warn = [&](const char* part, const auto& inputs) {
+    for (const auto& input : inputs)
+      for (const LabelEntry& label : schema.labels)
+        if (ColumnOf(input) == ColumnOf(label))
+          Warn(Format("the label {} is an input, too ({} {}): the model can read its answer there",
+                      label.name, part, input.name));
+  };
+  warn("data.dense", schema.dense);
+  warn("data.features", schema.features);
+}
+
 std::string ModelLine(const Trainer& trainer, Context& ctx) {
   int64_t dense = 0;
   for (const NamedParameter& p : trainer.model().Parameters()) dense += p.variable.value().numel();
@@ -302,6 +321,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   Trainer trainer = ranks ? Trainer(ctx, config, *ranks) : Trainer(ctx, config);
   if (is_leader) Note(ModelLine(trainer, ctx));
   if (is_leader) SayLabelsLeft(config);
+  if (is_leader) WarnOfLabelsAmongInputs(config);
   if (is_leader) SayRows(config, data);
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
   if (is_leader) SayChanges(changes);

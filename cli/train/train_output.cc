@@ -63,7 +63,7 @@ std::string WhyNoneWasBest(const EvaluationsReport& evaluations) {
   const auto has_value = [](const EvaluationReport& r) { return !std::isnan(r.value); };
   const std::string& metric = evaluations.metric;
   if (evaluations.all.empty() || std::ranges::any_of(evaluations.all, has_value))
-    return "no evaluation of this run was better";
+    return "no evaluation since this start was better";
   const std::string why = Format("{} was not defined in any evaluation", metric);
   if (metric != "auc" && !metric.starts_with("auc-")) return why;  // "auc-TASK"
   return Format(

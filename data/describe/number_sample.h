@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_DESCRIBE_NUMBER_SAMPLE_H_
 #define TESSERA_DATA_DESCRIBE_NUMBER_SAMPLE_H_
-// Least, greatest and mean of a series of numbers, and an even sample of it for pictures.
+// Least, greatest and mean of a series of numbers, and an even sample of it.
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -20,6 +20,13 @@ class NumberSample {
   double greatest() const { return greatest_; }
   double mean() const { return count() == 0 ? 0 : sum_ / static_cast<double>(count()); }
   const std::vector<double>& kept() const { return sample_.kept(); }
+
+  struct MeanAndDeviation {
+    double mean = 0, deviation = 0;
+  };
+  // Mean and standard deviation of the kept numbers without the lowest and the highest hundredth,
+  // so that a few far ones do not decide; of all of them where those left are all the same.
+  MeanAndDeviation Typical() const;
   // How many of the kept numbers lie in each of `buckets` equal parts of [least, greatest].
   std::vector<int64_t> Histogram(int buckets) const;
 

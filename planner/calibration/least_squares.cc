@@ -55,4 +55,11 @@ std::vector<double> FitPrices(const std::vector<Bill>& bills) {
   return prices;
 }
 
+std::vector<double> FitWithOverhead(std::vector<Bill> bills) {
+  std::vector<double> prices = FitPrices(bills);
+  if (prices[1] > 0) return prices;
+  for (Bill& bill : bills) bill.counts[0] = 0;
+  return FitPrices(bills);
+}
+
 }  // namespace tessera

@@ -15,5 +15,9 @@ struct Bill {
 // of more than 0 seconds.
 std::vector<double> FitPrices(const std::vector<Bill>& bills);
 
+// Prices of bills of counts {1, n}. Where the first alone explains them, noise hid that more costs
+// more: then it is 0, and all is the price of n.
+std::vector<double> FitWithOverhead(std::vector<Bill> bills);
+
 }  // namespace tessera
 #endif  // TESSERA_PLANNER_CALIBRATION_LEAST_SQUARES_H_

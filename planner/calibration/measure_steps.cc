@@ -58,7 +58,7 @@ StepOverhead MeasureGroup(Context& ctx, Communicator& comm, const MeasureSizes& 
           {{1, step.seconds - step.waiting}, std::max(measured - step.waiting, measured / 4)});
     }
   }
-  const std::vector<double> prices = FitPrices(bills);
+  const std::vector<double> prices = FitWithOverhead(std::move(bills));
   return {comm.size(), prices[0], prices[1]};
 }
 

@@ -27,7 +27,12 @@ constexpr Machine kMachines[] = {
 int RanksANode(const Machine& machine, int world_size, int local_world_size) {
   if (local_world_size > 0) return local_world_size;
   const int own = machine.ranks_a_node;
-  return own > 0 && world_size % own == 0 ? own : world_size;
+  if (own > 0 && world_size > own && world_size % own != 0)
+    throw Error(Format(
+        "{} ranks of {}, whose nodes have {} each: expected a multiple of {}, or how many ranks a "
+        "node has (--ranks-per-node)",
+        world_size, machine.name, own, own));
+  return own > 0 && world_size > own ? own : world_size;
 }
 
 Topology Of(const Machine& machine, int world_size, int local_world_size) {

@@ -31,9 +31,9 @@ near alone.json threads.json
 # ---- a plan that is found: the time that it predicts, and the plan itself
 run 0 train --config two.json --ranks 4 --plan auto --save-plan found.json --checkpoint found
 has out "plan: "
-has out "ms on the busiest rank by the bandwidth cost model"
+has out "ms for tables on the busiest rank by the bandwidth cost model"
 run 0 train --config two.json --ranks 4 --plan found.json --save-plan again.json --checkpoint given
-lacks out "ms on the busiest rank"
+lacks out "ms for tables on the busiest rank"
 cmp found.json again.json || fail "another plan was saved than was given"
 for folder in found given; do run 0 export "$folder" --out "$folder.safetensors"; done
 cmp found.safetensors given.safetensors || fail "the plan that was saved: other bits"

@@ -30,6 +30,8 @@ TEST(ShippedTopologiesTest, EveryNameIsAMachine) {
 TEST(ShippedTopologiesTest, OthersAreErrors) {
   EXPECT_THAT([] { ShippedTopology("v100", 1); },
               ThrowsMessage<Error>(HasSubstr("expected one of cpu, a100, h100, h200")));
+  EXPECT_THAT([] { ShippedTopology("h100", 20); },
+              ThrowsMessage<Error>(HasSubstr("20 ranks of h100, whose nodes have 8 each")));
   EXPECT_THAT([] { ShippedTopology("h100", 8, 3); },
               ThrowsMessage<Error>(HasSubstr("divides world_size 8")));
 }

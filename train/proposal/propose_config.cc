@@ -32,15 +32,18 @@ Json LabelJson(const ColumnProfile& column, const ProposedColumn& proposed) {
   return NameAlone(json);
 }
 
+// With six digits, which a reader can take in.
+double Rounded(double number) { return std::stod(Format("{:.6g}", number)); }
+
 Json DenseJson(const ColumnProfile& column, const ProposedColumn& proposed) {
   Json json = {{"name", column.name}};
   if (proposed.log) {
     json["transform"] = "log1p";
     return json;
   }
-  const double least = column.values.least(), greatest = column.values.greatest();
-  if (least < -4 || greatest > 4)
-    json["normalize"] = {column.values.mean(), (greatest - least) / 4};
+  const auto [mean, deviation] = column.values.Typical();
+  if ((column.values.least() < -4 || column.values.greatest() > 4) && deviation > 0)
+    json["normalize"] = {Rounded(mean), Rounded(deviation)};
   return NameAlone(json);
 }
 

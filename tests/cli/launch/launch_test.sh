@@ -38,6 +38,13 @@ assert ": it has been stopped for 1 s (SIGSTOP); going on with 3 ranks" in said[
 PYTHON
 same_as_undisturbed stopped "$(step_from stopped)" 3
 
+# ---- a rank is stopped before the ranks watch each other
+launch --ranks 2 -- "${train[@]}" --checkpoint early "${save[@]}"
+kill -STOP "$(process early 0 1)" || fail "rank 1 has ended: $(cat out err)"
+ends 0
+has err "was lost"
+[ "$(grep -c "going on with" err)" = 1 ] || fail "not one restart: $(cat err)"
+
 # ---- with all ranks again, in a run's folder
 launch --ranks 4 --restart-ranks all -- "${train[@]}" --run run "${save[@]}"
 signal_rank KILL run/last 0 1

@@ -20,7 +20,7 @@ json same.json 'd["moved_bytes"] == 0 and d["changes"] == [] and d["tables"]["sa
 # ---- of other ranks; times and memory are those of tessera plan
 run 0 plan diff four.json eight.json --tables tables.json --topology h100 --json grown.json
 has out "four.json (4 ranks) → eight.json (8 ranks)"
-has out "by the bandwidth cost model; busiest rank: "
+has out "by the bandwidth cost model on h100; busiest rank: "
 has out "most HBM used: "
 python3 - <<'EOM' || fail "plan diff --json: $(cat grown.json)"
 import json

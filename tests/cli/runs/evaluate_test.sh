@@ -92,7 +92,7 @@ run 0 train --config tasks.json --data tasks.csv --train-rows 0:1000 --eval-rows
   --checkpoint tasks.st --json tasks_trained.json
 run 0 evaluate tasks.st --data tasks.csv --rows 1000:1200 --by user --json tasks_evaluated.json
 same_metrics tasks_trained.json tasks_evaluated.json
-grep -qE "^none +50 +rating  RMSE [0-9.]+  like  AUC" out ||
+grep -qE "^\(none\) +50 +rating  RMSE [0-9.]+  like  AUC" out ||
   fail "no group without an id: $(cat out)"
 has out "like: AUC"
 json tasks_evaluated.json 'len(d["by"]["groups"]) == 4 and d["by"]["groups"][0]["examples"] == 50'
@@ -116,11 +116,17 @@ for n in range(100): print(("Osl", "Ber", "Rom", "")[n % 10 % 4], n % 4, n % 3 %
   >cities.csv
 run 0 train --config cities.json --data cities.csv --checkpoint cities.st
 run 0 evaluate cities.st --data cities.csv --by city --json cities_evaluated.json
-for group in "Osl +30" "Ber +30" "1 +20" "0 +20"; do
+for group in "Osl +30" "Ber +30" "\(another word\) +20" "\(missing\) +20"; do
   grep -qE "^$group +AUC" out || fail "no group $group: $(cat out)"
 done
 json cities_evaluated.json '[(g["id"], g.get("word")) for g in d["by"]["groups"]] == [
   (2, "Ber"), (3, "Osl"), (0, None), (1, None)]'
+
+# ---- a label among the inputs is warned of
+sed 's/"labels": \["like"\]/"labels": ["like"], "dense": ["like"]/
+  s/"dense_in": 0/"dense_in": 1, "dense_arch": [4]/' cities.json >leak.json
+run 0 train --config leak.json --data cities.csv
+has err "the label like is an input, too (data.dense like): the model can read its answer there"
 
 # ---- two towers: values within the batches of an evaluation
 cat >towers.json <<'END_OF_CONFIG'

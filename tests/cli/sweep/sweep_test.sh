@@ -287,6 +287,8 @@ for given in "--set $rate=1" "--set=$rate=1" "--config short.json" "--batch-size
     "${grid[@]}" $given -- "${train[@]}"
 done
 refused "--config: it is a flag of tessera train" sweep new "${grid[@]}" "${train[@]}"
+refused "a word before -- belongs to no flag: --grid and --range take one key each" sweep new \
+  "${grid[@]}" train.batch_size=8,16 -- "${train[@]}"
 refused "--grid after --: it is a flag of tessera sweep: write it before --" sweep new --seeds 2 \
   -- "${train[@]}" --grid $rate=1,2
 refused "--jbos 2: not expected by tessera sweep; did you mean --jobs?" sweep new "${grid[@]}" \

@@ -1,6 +1,8 @@
 // Samples of bounded size: distinct texts, and numbers.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "data/describe/distinct_sample.h"
 #include "data/describe/number_sample.h"
 
@@ -61,6 +63,19 @@ TEST(NumberSample, KeepsAnEvenSample) {
   same.Add(3);
   same.Add(3);
   EXPECT_EQ(same.Histogram(4), (std::vector<int64_t>{2, 0, 0, 0}));
+}
+
+TEST(NumberSample, TheTypicalDeviationIsNotThatOfAFewFarNumbers) {
+  NumberSample sample;
+  for (int i = 0; i < 2000; ++i) sample.Add(i % 2 == 0 ? 9 : 11);
+  sample.Add(1e5);
+  const auto [mean, deviation] = sample.Typical();
+  EXPECT_NEAR(mean, 10, 0.01);
+  EXPECT_NEAR(deviation, 1, 0.01);
+  NumberSample rare;
+  for (int i = 0; i < 1000; ++i) rare.Add(i == 500 ? 100 : 0);
+  EXPECT_NEAR(rare.Typical().deviation, 100 / std::sqrt(1000), 0.01) << "all others are the same";
+  EXPECT_EQ(NumberSample().Typical().deviation, 0);
 }
 
 }  // namespace

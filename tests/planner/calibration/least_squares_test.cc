@@ -41,5 +41,15 @@ TEST(FitPrices, RefusesBillsThatAreNone) {
   EXPECT_THROW(FitPrices({{{1}, 1}, {{1, 2}, 1}}), Error);
 }
 
+TEST(FitWithOverhead, WhatIsCountedHasAPriceThoughNoiseHidesIt) {
+  const std::vector<double> found = FitWithOverhead({{{1, 1}, 4.5}, {{1, 2}, 7}, {{1, 3}, 9.5}});
+  EXPECT_NEAR(found[0], 2, 1e-6);
+  EXPECT_NEAR(found[1], 2.5, 1e-6);
+  const std::vector<double> hidden = FitWithOverhead({{{1, 1}, 4}, {{1, 2}, 4}, {{1, 3}, 3}});
+  EXPECT_EQ(hidden[0], 0);
+  EXPECT_GT(hidden[1], 1);
+  EXPECT_LT(hidden[1], 4);
+}
+
 }  // namespace
 }  // namespace tessera
