@@ -17,6 +17,7 @@
 #include "planner/cost_models.h"
 #include "planner/explain.h"
 #include "planner/plan_conversion.h"
+#include "planner/plan_load.h"
 #include "planner/plan_picture.h"
 #include "planner/stats.h"
 #include "runtime/base/check.h"
@@ -41,8 +42,8 @@ constexpr char kFooter[] =
     "  tessera train --config examples/criteo.json --data clicks.tsv --ranks 4 --plan plan.json\n"
     "  tessera plan diff plan.json other.json --tables examples/criteo.json\n"
     "\n"
-    "Times are those of tables in a training step; of a measured machine, plan diff, --what-if and "
-    "--validate have those of the whole step. The bound says what no plan can beat under the same "
+    "Times are those of tables in a training step, but for the predicted step, which a measured "
+    "machine has. The bound says what no plan can beat under the same "
     "cost model. "
     "Equal input gives the same plan on every machine.\n"
     "\n"
@@ -81,10 +82,12 @@ int Plan(const PlanFlags& flags) {
   const std::string cost_model = CostModelName(flags.cost_model, machine);
   const PlanResult plan = planner.Plan();
   const PlanExplanation explanation = Explain(planner, plan);
-  const PlanStats stats =
-      ComputeStats(planner.topology(), planner.model(), plan.tables, plan.reserved);
-  std::printf("%s\n%s\n%s\n", StatsText(planner.topology(), planner.model(), plan, stats).c_str(),
+  const PlanLoad load = LoadOfPlan(planner, plan);
+  std::printf("%s\n%s\n%s\n",
+              StatsText(planner.topology(), planner.model(), plan, load.stats).c_str(),
               ExplanationText(explanation, plan).c_str(), PlanLine(plan, cost_model).c_str());
+  if (load.whole_step)
+    std::printf("predicted step: %.4g ms, dense layers and waiting included\n", load.step_ms);
   std::optional<ShardingPlan> sharding;
   if (!flags.out.empty() || step_model != nullptr)
     sharding = ToShardingPlan(planner.topology(), planner.model(), plan.tables);
@@ -94,7 +97,7 @@ int Plan(const PlanFlags& flags) {
                                             {.title = "Sharding plan of " + flags.tables,
                                              .lower_bound = plan.lower_bound}));
   if (!flags.json.empty())
-    ReplaceTextFile(flags.json, PlanReportJson(plan, explanation, cost_model));
+    ReplaceTextFile(flags.json, PlanReportJson(plan, explanation, cost_model, load));
   if (step_model != nullptr)
     std::printf("\n%s", ValidatePlan(*step_model, *sharding, flags.validate).c_str());
   return 0;

@@ -48,7 +48,7 @@ std::string PlanLine(const PlanResult& plan, const std::string& cost_model) {
 }
 
 std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explanation,
-                           const std::string& cost_model) {
+                           const std::string& cost_model, const PlanLoad& load) {
   Json json = {{"cost_model", cost_model},
                {"max_rank_perf_ms", plan.max_rank_perf},
                {"rating", plan.rating},
@@ -66,6 +66,7 @@ std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explan
                  {"memory_share", explanation.bottleneck_memory_share}}},
                {"ranks", RanksJson(plan)},
                {"tables", Json::array()}};
+  if (load.whole_step) json["step_ms"] = load.step_ms;
   for (size_t t = 0; t < plan.tables.size(); ++t)
     json["tables"].push_back(TableJson(plan.tables[t], explanation.tables[t]));
   return json.dump(1) + "\n";

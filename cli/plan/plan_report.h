@@ -4,6 +4,7 @@
 #include <string>
 
 #include "planner/explain.h"
+#include "planner/plan_load.h"
 #include "planner/planner.h"
 
 namespace tessera::cli {
@@ -12,9 +13,10 @@ namespace tessera::cli {
 // (7.4 % off)", with what it was found by.
 std::string PlanLine(const PlanResult& plan, const std::string& cost_model);
 
-// {"cost_model", "max_rank_perf_ms", "lower_bound", "gap", …, "ranks": […], "tables": […]}
+// {"cost_model", "max_rank_perf_ms", "step_ms", "lower_bound", "gap", …, "ranks": […], "tables":
+//  […]}; "step_ms" of a measured machine alone
 std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explanation,
-                           const std::string& cost_model);
+                           const std::string& cost_model, const PlanLoad& load);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_PLAN_PLAN_REPORT_H_

@@ -32,10 +32,19 @@ json torchrec.json 'd["local_size"] == 8'
 
 # ---- on a machine that was measured
 run 0 calibrate --ranks 2 --quick -o topology.json
-run 0 plan --tables small.json --topology topology.json --validate 3
+run 0 plan --tables small.json --topology topology.json --validate 3 -o measured.json \
+  --json measured_report.json
 has out "by the calibrated cost model"
+has out "predicted step: "
 has out "this plan"
 has out "Spearman correlation"
+run 0 plan diff measured.json measured.json --tables small.json --topology topology.json \
+  --json measured_diff.json
+python3 - <<'EOM' || fail "plan and plan diff predict other steps"
+import json
+step = json.load(open("measured_report.json"))["step_ms"]
+assert step > 0 and step == json.load(open("measured_diff.json"))["before"]["step_ms"], step
+EOM
 run 0 train --config small.json --ranks 2 --plan auto --topology topology.json
 fails_saying "--validate needs the calibrated cost model" plan --tables small.json --ranks 2 \
   --validate 3
