@@ -13,6 +13,8 @@
 //   log.txt        what was printed, of all starts
 //   metrics.jsonl  metrics of the training (train/run/training_metrics.h)
 //   curve.jsonl    a line an evaluation, or without rows for evaluation a line an epoch
+//   loss.json      {"since_line": [{"step", "rows", "loss_sum"}, …]}: the rows that were trained
+//                  after the last line of curve.jsonl, and their loss, as of the last two saves
 //   result.json    the report of --json, of the last start
 //   last.safetensors, best.safetensors    checkpoints; folders last and best with ranks, and last
 //                                         with --incremental
@@ -28,7 +30,8 @@ namespace tessera::cli {
 
 inline constexpr char kRunDocument[] = "run.json", kRunConfig[] = "config.json",
                       kRunLog[] = "log.txt", kRunMetrics[] = "metrics.jsonl",
-                      kRunCurve[] = "curve.jsonl", kRunResult[] = "result.json";
+                      kRunCurve[] = "curve.jsonl", kRunLoss[] = "loss.json",
+                      kRunResult[] = "result.json";
 inline constexpr char kRunFailed[] = "failed", kRunError[] = "error";  // keys of run.json
 inline constexpr char kTrainLoss[] = "train_loss";
 

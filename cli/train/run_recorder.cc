@@ -27,6 +27,20 @@ namespace {
 namespace fs = std::filesystem;
 using internal::Json;
 
+constexpr char kSinceLine[] = "since_line";  // of loss.json
+
+// Empty where there is no such file, or a damaged one: the next line then has the loss of the rows
+// since this start.
+Json ReadLossSums(const std::string& path) {
+  const Json none = Json::array();
+  if (!fs::exists(path)) return none;
+  try {
+    return internal::ParseJson(ReadTextFile(path)).at(kSinceLine);
+  } catch (const std::exception&) {
+    return none;
+  }
+}
+
 std::string PlaceOf(const TrainFlags& flags, const std::string& name, bool is_folder) {
   return PathIn(flags.run, CheckpointName(name, is_folder));
 }
@@ -241,17 +255,36 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
   if (!goes_on_) {
     if (fs::exists(PathIn(folder_, kRunConfig)))
       Note(Format("{}: the run begins anew; what it had is replaced", folder_));
-    for (const char* name : {kRunMetrics, kRunCurve}) fs::remove(PathIn(folder_, name));
+    for (const char* name : {kRunMetrics, kRunCurve, kRunLoss}) fs::remove(PathIn(folder_, name));
   }
   for (CurvePoint& point : ReadCurve(folder_))
     earlier_.insert_or_assign(point.step, std::move(point.values));
   fs::remove(PathIn(folder_, kRunResult));
   ReplaceTextFile(PathIn(folder_, kRunConfig), internal::ParseJson(ToJson(config)).dump(2) + "\n");
   KeepLinesUpTo(folder_, start.from.step);
+  GoOnWithLossSum(start.from.step);
   for (const char* key : {"finished", kRunFailed}) document_.erase(key);
   document_["starts"].push_back(StartJson(data, start));
   WriteRunDocument(folder_, document_);
   begun_ = true;
+}
+
+// A kill may leave the checkpoint of this save or of the one before.
+void RunRecorder::KeepLossSum(int64_t step) const {
+  const std::string path = PathIn(folder_, kRunLoss);
+  Json sums = Json::array();
+  for (const Json& sum : ReadLossSums(path))
+    if (sum.at("step").get<int64_t>() < step) sums = Json::array({sum});
+  sums.push_back({{"step", step}, {"rows", rows_}, {"loss_sum", loss_sum_}});
+  ReplaceTextFile(path, Json{{kSinceLine, std::move(sums)}}.dump() + "\n");
+}
+
+void RunRecorder::GoOnWithLossSum(int64_t step) {
+  for (const Json& sum : ReadLossSums(PathIn(folder_, kRunLoss))) {
+    if (sum.at("step").get<int64_t>() != step) continue;
+    rows_ = sum.at("rows").get<int64_t>();
+    loss_sum_ = sum.at("loss_sum").get<double>();
+  }
 }
 
 double RunRecorder::TakeTrainLoss() {
@@ -261,7 +294,6 @@ double RunRecorder::TakeTrainLoss() {
   return loss;
 }
 
-// The loss of training is that of the rows since the line before, which may be of another start.
 void RunRecorder::NoteRepeat(const Json& line) {
   const auto earlier = earlier_.find(line.at("step").get<int64_t>());
   if (earlier == earlier_.end() || line.at("metric") == kTrainLoss) return;
@@ -291,6 +323,10 @@ void RunRecorder::Record(TrainingRunOptions& options) {
     loss_sum_ += step.loss * static_cast<double>(step.examples);
     rows_ += step.examples;
     step_ = step.step;
+    then(step);
+  };
+  options.on_save = [this, then = options.on_save](int64_t step) {
+    KeepLossSum(step);
     then(step);
   };
   options.on_evaluation = [this, then = options.on_evaluation](const EvaluationReport& report) {
@@ -329,6 +365,7 @@ void RunRecorder::End(const TrainingRunReport& report, const TrainingProgress& a
     const std::string stop =
         report.evaluations ? StopName(report.evaluations->stop) : std::string();
     document_["finished"] = {{"epochs", at.epoch}, {"step", at.step}, {"stopped_early", stop}};
+    fs::remove(PathIn(folder_, kRunLoss));
   }
   EndStart(report.stopped ? "interrupted" : "finished");
 }

@@ -55,6 +55,8 @@ class RunRecorder {
   void AddLine(const EvaluationPoint& at, const std::string& metric, double value,
                internal::Json line);
   double TakeTrainLoss();
+  void KeepLossSum(int64_t step) const;
+  void GoOnWithLossSum(int64_t step);
   void NoteRepeat(const internal::Json& line);
   void EndStart(const std::string& how);
 

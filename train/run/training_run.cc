@@ -339,6 +339,7 @@ class TrainingRun {
   void Save() {
     if (options_.checkpoint.empty()) return;
     saved_step_ = trainer_.progress().step;
+    options_.on_save(saved_step_);
     if (!checkpoints_ && !of_ranks_) return SaveLast();
     timer_.Hold([&] {
       if (schedule_) trainer_.SetEvaluation(schedule_->Text());

@@ -41,6 +41,7 @@ struct TrainingRunOptions {
   TrainingMetricsOutput metrics = {};  // the same on all ranks, of which the first writes
   std::function<bool()> stop = [] { return false; };  // asked between steps
   std::function<void(const StepReport&)> on_step = [](const StepReport&) {};
+  std::function<void(int64_t step)> on_save = [](int64_t) {};  // before `checkpoint` is saved
   // Gets sentences for people, maybe on a thread of the pipeline.
   std::function<void(const std::string&)> on_warning = [](const std::string&) {};
   std::function<void(int64_t epoch)> on_epoch_begin = [](int64_t) {};

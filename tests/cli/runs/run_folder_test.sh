@@ -26,8 +26,7 @@ same_curve() {
   python3 - "$1" "$2" <<'EOF' || fail "$2 has another curve than $1"
 import json, sys
 def curve(folder):
-  points = [json.loads(line) for line in open(folder + "/curve.jsonl")]
-  return [{key: value for key, value in point.items() if key != "train_loss"} for point in points]
+  return [json.loads(line) for line in open(folder + "/curve.jsonl")]
 def metrics(folder):
   lines = [json.loads(line) for line in open(folder + "/metrics.jsonl")]
   places = [(line["step"], line["phase"]) for line in lines]
