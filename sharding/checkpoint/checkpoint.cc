@@ -109,10 +109,22 @@ std::string OriginOfStatistics(const StoredTable& table, const Shard& part) {
 }  // namespace
 
 ShardedCheckpoint::ShardedCheckpoint(const std::string& folder) : folder_(folder) {
-  const std::string path = PathIn(folder, kIndexName);
-  index_ = IndexFromJson(ReadTextFile(path), path);
-  files_.resize(index_.files.size());
-  CheckFiles();
+  while (!IsOpened(PathIn(folder, kIndexName))) {
+  }
+}
+
+// False where another save has taken the place of this one meanwhile, and its files.
+bool ShardedCheckpoint::IsOpened(const std::string& path) {
+  const std::string text = ReadTextFile(path);
+  index_ = IndexFromJson(text, path);
+  files_.assign(index_.files.size(), nullptr);
+  try {
+    CheckFiles();
+  } catch (const Error&) {
+    if (ReadTextFile(path) == text) throw;
+    return false;
+  }
+  return true;
 }
 
 ShardedCheckpoint::ShardedCheckpoint(const std::string& path, CheckpointIndex index,

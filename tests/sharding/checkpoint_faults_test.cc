@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <thread>
@@ -75,6 +76,23 @@ TEST_F(CheckpointFaultsTest, ASaveTakesThePlaceOfTheOneBefore) {
   Save(2);
   EXPECT_TRUE(Holds(2));
   EXPECT_EQ(FilesInFolder(), 3) << "the files of the first are gone";
+}
+
+TEST_F(CheckpointFaultsTest, OneIsOpenedWhileAnotherTakesItsPlace) {
+  Save(1);
+  std::atomic<bool> ends = false;
+  std::thread saver([&] {
+    for (int save = 2; save < 40; ++save) Save(save);
+    ends = true;
+  });
+  int opened = 0;
+  std::string error;
+  while (!ends && error.empty()) {
+    error = OpenError();
+    ++opened;
+  }
+  saver.join();
+  EXPECT_EQ(error, "") << opened << " were opened before";
 }
 
 // Its first rank may have committed the save already.

@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "tests/testing/losing_communicator.h"
 #include "tests/train/testing/files.h"
@@ -202,6 +204,24 @@ TEST_F(RankIncrementsTest, WhatIsMissingMixedOrChangedIsAnError) {
   text.replace(text.find("\"step\": \"6\""), 11, "\"step\": \"7\"");
   std::ofstream(save) << text;
   EXPECT_THAT(ErrorOf([&] { ReadCheckpoint(folder_); }), HasSubstr(save));
+}
+
+TEST_F(RankIncrementsTest, OneIsOpenedWhileABaseTakesItsPlace) {
+  const IncrementalOptions often = {.max_deltas = 1, .max_delta_share = 9};
+  Train(config_, plan_, {.stop = 1, .every = 1, .incremental = often, .folder = folder_});
+  std::atomic<bool> ends = false;
+  std::thread trainer([&] {
+    Train(config_, plan_, {.stop = kSteps, .every = 1, .incremental = often, .folder = folder_});
+    ends = true;
+  });
+  int opened = 0;
+  std::string error;
+  while (!ends && error.empty()) {
+    error = ErrorOf([&] { OpenRankChain(folder_); });
+    ++opened;
+  }
+  trainer.join();
+  EXPECT_EQ(error, "") << opened << " were opened before";
 }
 
 // Its first rank may have committed the save already.

@@ -113,15 +113,21 @@ void WriteSave(const std::string& folder, int64_t number, const CheckpointInfo& 
   }
 }
 
-RankSave NewestSave(const std::string& folder) {
+int64_t NewestNumber(const std::string& folder) {
   const std::vector<int64_t> saves = SavesOfRanks(folder);
   if (saves.empty())
     throw Error(Format("{}: no save of ranks counts in it (such as {})", folder, RanksPath("", 1)));
-  const std::string path = RanksPath(folder, saves.back());
+  return saves.back();
+}
+
+RankSave ReadSave(const std::string& folder, int64_t number) {
+  const std::string path = RanksPath(folder, number);
   RankSave save = internal::ReadDocument(ReadTextFile(path), path, ParseSave);
-  TESSERA_CHECK_EQ(save.number, saves.back(), "{}: number", path);
+  TESSERA_CHECK_EQ(save.number, number, "{}: number", path);
   return save;
 }
+
+RankSave NewestSave(const std::string& folder) { return ReadSave(folder, NewestNumber(folder)); }
 
 // ---- what it is of
 
@@ -292,8 +298,16 @@ void RemoveOldRankFiles(const std::string& folder, int rank, int ranks, int64_t 
   }
 }
 
+// Where another save has counted meanwhile, the files may have been removed: that one is opened.
 ShardedCheckpoint OpenRankChain(const std::string& folder) {
-  return Opened(folder, NewestSave(folder)).Finish();
+  for (;;) {
+    const int64_t newest = NewestNumber(folder);
+    try {
+      return Opened(folder, ReadSave(folder, newest)).Finish();
+    } catch (const Error&) {
+      if (NewestNumber(folder) == newest) throw;
+    }
+  }
 }
 
 void CompactRankChain(const std::string& folder, int64_t keep) {
