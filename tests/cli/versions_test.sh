@@ -78,6 +78,7 @@ lacks err "tessera quantize"
 # started ARGS…: a server, process $server, listens on $port; files served and errors have what it
 # says.
 started() {
+  : >served  # or the line of the server before this one would be read
   "$tessera" serve "$@" --port 0 >served 2>errors &
   server=$!
   for _ in $(seq 600); do
