@@ -18,7 +18,7 @@ ShardingPlan FindAutoPlan(const TrainConfig& config, const RankLayout& layout, D
   const TopologyFile machine = ReadTopology(flags);
   PlanResult found;
   ShardingPlan plan = FindPlan(PlannerModelOf(config, layout.world_size), machine, "", &found);
-  Note("plan: " + PlanLine(found, CostModelName("", machine)), {{"step_ms", found.rating}});
+  Note("plan: " + PlanLine(found, CostModelName("", machine)), {{"rating", found.rating}});
   return plan;
 }
 

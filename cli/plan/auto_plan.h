@@ -11,7 +11,7 @@
 namespace tessera::cli {
 
 // Plans with the costs of `topology`, a file of tessera calibrate or the name of a machine; without
-// it with those of the shipped cpu, or h100, and notes the time that it predicts. Throws
+// it with those of the shipped cpu, or h100, and notes the time of tables in a step. Throws
 // PlannerError where nothing fits.
 ShardingPlan FindAutoPlan(const TrainConfig& config, const RankLayout& layout, Device device,
                           const std::string& topology);

@@ -1,5 +1,6 @@
 #include "cli/train/run_recorder.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -31,13 +32,17 @@ constexpr char kSinceLine[] = "since_line";  // of loss.json
 
 // Empty where there is no such file, or a damaged one: the next line then has the loss of the rows
 // since this start.
-Json ReadLossSums(const std::string& path) {
-  const Json none = Json::array();
-  if (!fs::exists(path)) return none;
+std::vector<LossSum> ReadLossSums(const std::string& path) {
+  if (!fs::exists(path)) return {};
   try {
-    return internal::ParseJson(ReadTextFile(path)).at(kSinceLine);
+    const Json document = internal::ParseJson(ReadTextFile(path));
+    std::vector<LossSum> sums;
+    for (const Json& sum : document.at(kSinceLine))
+      sums.push_back({sum.at("step").get<int64_t>(), sum.at("rows").get<int64_t>(),
+                      sum.at("loss_sum").get<double>()});
+    return sums;
   } catch (const std::exception&) {
-    return none;
+    return {};
   }
 }
 
@@ -270,28 +275,25 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
 }
 
 // A kill may leave the checkpoint of this save or of the one before.
-void RunRecorder::KeepLossSum(int64_t step) const {
-  const std::string path = PathIn(folder_, kRunLoss);
+void RunRecorder::KeepLossSum(int64_t step) {
+  std::erase_if(saved_, [&](const LossSum& sum) { return sum.step >= step; });
+  if (saved_.size() > 1) saved_ = {saved_.back()};
+  saved_.push_back({step, since_line_.rows, since_line_.loss_sum});
   Json sums = Json::array();
-  for (const Json& sum : ReadLossSums(path))
-    if (sum.at("step").get<int64_t>() < step) sums = Json::array({sum});
-  sums.push_back({{"step", step}, {"rows", rows_}, {"loss_sum", loss_sum_}});
-  ReplaceTextFile(path, Json{{kSinceLine, std::move(sums)}}.dump() + "\n");
+  for (const LossSum& sum : saved_)
+    sums.push_back({{"step", sum.step}, {"rows", sum.rows}, {"loss_sum", sum.loss_sum}});
+  ReplaceTextFile(PathIn(folder_, kRunLoss), Json{{kSinceLine, std::move(sums)}}.dump() + "\n");
 }
 
 void RunRecorder::GoOnWithLossSum(int64_t step) {
-  for (const Json& sum : ReadLossSums(PathIn(folder_, kRunLoss))) {
-    if (sum.at("step").get<int64_t>() != step) continue;
-    rows_ = sum.at("rows").get<int64_t>();
-    loss_sum_ = sum.at("loss_sum").get<double>();
-  }
+  saved_ = ReadLossSums(PathIn(folder_, kRunLoss));
+  const auto found = std::ranges::find(saved_, step, &LossSum::step);
+  if (found != saved_.end()) since_line_ = *found;
 }
 
 double RunRecorder::TakeTrainLoss() {
-  const double loss = rows_ == 0 ? kNoValue : loss_sum_ / static_cast<double>(rows_);
-  loss_sum_ = 0;
-  rows_ = 0;
-  return loss;
+  const LossSum taken = std::exchange(since_line_, {});
+  return taken.rows == 0 ? kNoValue : taken.loss_sum / static_cast<double>(taken.rows);
 }
 
 void RunRecorder::NoteRepeat(const Json& line) {
@@ -320,9 +322,9 @@ void RunRecorder::AddLine(const EvaluationPoint& at, const std::string& metric, 
 
 void RunRecorder::Record(TrainingRunOptions& options) {
   options.on_step = [this, then = options.on_step](const StepReport& step) {
-    loss_sum_ += step.loss * static_cast<double>(step.examples);
-    rows_ += step.examples;
     step_ = step.step;
+    since_line_.rows += step.examples;
+    since_line_.loss_sum += step.loss * static_cast<double>(step.examples);
     then(step);
   };
   options.on_save = [this, then = options.on_save](int64_t step) {

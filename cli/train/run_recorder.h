@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/train/run_log.h"
 #include "cli/train/run_start.h"
@@ -35,6 +36,12 @@ void CheckRunData(const TrainFlags& flags, const DataSets& data);
 void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks,
                            const std::optional<TrainingProgress>& progress, TrainConfig& config);
 
+// The rows that were trained after the last line of curve.jsonl, as of a step.
+struct LossSum {
+  int64_t step = 0, rows = 0;
+  double loss_sum = 0;
+};
+
 class RunRecorder {
  public:
   // Adds to the log from now on. REQUIRES: the outputs are claimed.
@@ -55,7 +62,7 @@ class RunRecorder {
   void AddLine(const EvaluationPoint& at, const std::string& metric, double value,
                internal::Json line);
   double TakeTrainLoss();
-  void KeepLossSum(int64_t step) const;
+  void KeepLossSum(int64_t step);
   void GoOnWithLossSum(int64_t step);
   void NoteRepeat(const internal::Json& line);
   void EndStart(const std::string& how);
@@ -66,8 +73,9 @@ class RunRecorder {
   RunLog log_;
   bool begun_ = false;
   std::map<int64_t, internal::Json> earlier_;  // lines of curve.jsonl by starts before, by step
-  double loss_sum_ = 0;                        // of the rows since the last line
-  int64_t rows_ = 0, step_ = 0;
+  LossSum since_line_;                         // as of now
+  std::vector<LossSum> saved_;                 // as of the last two saves: loss.json
+  int64_t step_ = 0;
 };
 
 }  // namespace tessera::cli

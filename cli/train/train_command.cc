@@ -20,6 +20,7 @@
 #include "cli/train/checkpoint_room.h"
 #include "cli/train/dry_run.h"
 #include "cli/train/keep_last.h"
+#include "cli/train/label_notes.h"
 #include "cli/train/mllog.h"
 #include "cli/train/rank_reports.h"
 #include "cli/train/run_recorder.h"
@@ -117,35 +118,6 @@ std::string Machine(Context& ctx, bool with_ranks) {
 // "AMD EPYC, 2 cores", or the GPU's name.
 std::string PlatformOf(Context& ctx) {
   return ctx.device() == Device::Cpu() ? MachineName() : PropertiesOf(ctx.device()).name;
-}
-
-// Says which labels nothing learns where the model has no tasks.
-void SayLabelsLeft(const TrainConfig& config) {
-  const std::vector<std::string> labels = LabelNames(config.data);
-  if (!config.model.tasks.empty() || labels.size() < 2) return;
-  std::string others;
-  for (size_t i = 1; i < labels.size(); ++i) others += (i == 1 ? "" : ", ") + labels[i];
-  Note(Format("only the first label, {}, is trained, by bce: \"tasks\" of \"model\" trains {}, too",
-              labels.front(), others));
-}
-
-const std::string& ColumnOf(const auto& entry) {
-  return entry.from.empty() ? entry.name : entry.from;
-}
-
-// The label of another task may be known when a row is scored; a task's own gives the answer away.
-void WarnOfLabelsAmongInputs(const TrainConfig& config) {
-  if (config.data.schema == nullptr) return;
-  const DataSchema& schema = *config.data.schema;
-  const auto warn = [&](const char* part, const auto& inputs) {
-    for (const auto& input : inputs)
-      for (const LabelEntry& label : schema.labels)
-        if (ColumnOf(input) == ColumnOf(label))
-          Warn(Format("the label {} is an input, too ({} {}): the model can read its answer there",
-                      label.name, part, input.name));
-  };
-  warn("data.dense", schema.dense);
-  warn("data.features", schema.features);
 }
 
 std::string ModelLine(const Trainer& trainer, Context& ctx) {

@@ -109,12 +109,12 @@ std::string OriginOfStatistics(const StoredTable& table, const Shard& part) {
 }  // namespace
 
 ShardedCheckpoint::ShardedCheckpoint(const std::string& folder) : folder_(folder) {
-  while (!IsOpened(PathIn(folder, kIndexName))) {
+  while (!TryOpen(PathIn(folder, kIndexName))) {
   }
 }
 
-// False where another save has taken the place of this one meanwhile, and its files.
-bool ShardedCheckpoint::IsOpened(const std::string& path) {
+// Returns false where another save has taken the place of this one meanwhile, and its files.
+bool ShardedCheckpoint::TryOpen(const std::string& path) {
   const std::string text = ReadTextFile(path);
   index_ = IndexFromJson(text, path);
   files_.assign(index_.files.size(), nullptr);

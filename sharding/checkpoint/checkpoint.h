@@ -91,7 +91,7 @@ class ShardedCheckpoint {
   std::shared_ptr<const SafetensorsFile> File(int index);
   StoredTensor Stored(int file, const std::string& name, const std::string& checksums);
   void CheckInside(const std::string& table, const Shard& part) const;
-  bool IsOpened(const std::string& path);
+  bool TryOpen(const std::string& path);
   void CheckFiles() const;
 
   std::string folder_;

@@ -1,7 +1,6 @@
 #include "train/run/training_run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -14,30 +13,11 @@
 #include "train/run/evaluation_schedule.h"
 #include "train/run/measure_memory.h"
 #include "train/run/measure_tables.h"
+#include "train/run/stopwatch.h"
 #include "train/run/tower_rows.h"
 
 namespace tessera {
 namespace {
-
-// A stopwatch that can be stopped for a while.
-class Timer {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - begin_ - held_).count();
-  }
-  // Runs `fn` without counting its time.
-  template <typename Fn>
-  void Hold(Fn&& fn) {
-    const auto from = Clock::now();
-    fn();
-    held_ += Clock::now() - from;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin_ = Clock::now();
-  Clock::duration held_ = {};
-};
 
 class TrainingRun {
  public:
@@ -365,7 +345,7 @@ class TrainingRun {
   std::optional<IncrementalCheckpoints> checkpoints_;
   std::optional<RankCheckpoints> of_ranks_;
   std::optional<KeptCheckpoints> kept_;
-  Timer timer_;
+  Stopwatch timer_;
   TrainingRunReport report_;
 };
 

@@ -307,34 +307,6 @@ TEST(GrowingIndexTest, AnIdIsAdmittedWhenItCameOftenEnough) {
   EXPECT_EQ(index.size(), 2);
 }
 
-TEST(FrequencySketchTest, NeverCountsTooFewUntilALineIsHalved) {
-  internal::FrequencySketch sketch(1 << 16);
-  std::map<int64_t, int64_t> counts;
-  RawIds random(3);
-  int64_t exact = 0;
-  constexpr int kAdds = 16 * 1000;  // of 1,024 lines the last few keep all
-  for (int i = 0; i < kAdds; ++i) {
-    const int64_t id = random.Below(500);
-    const uint64_t hash = MixBits(static_cast<uint64_t>(id) + 1);
-    const int64_t estimate = sketch.Add(hash);
-    ++counts[id];
-    if ((hash >> 16 & 1023) > 1000 || (hash >> 16 & 1023) == 0) {
-      ASSERT_GE(estimate, counts[id]);
-      exact += estimate == counts[id];
-    }
-  }
-  EXPECT_GT(exact, 100);
-}
-
-TEST(FrequencySketchTest, CountsFadeAndStopAtAByte) {
-  internal::FrequencySketch sketch(64);
-  for (int i = 0; i < 15; ++i) EXPECT_EQ(sketch.Add(5), i + 1);
-  EXPECT_EQ(sketch.Add(5), 16);  // and then its line is halved
-  EXPECT_EQ(sketch.Add(5), 9);
-  internal::FrequencySketch large(1 << 20);
-  for (int i = 0; i < 400; ++i) EXPECT_EQ(large.Add(0xffff0000), std::min(i + 1, 255));
-}
-
 // Erasing and entering again and again leaves nothing behind in the groups.
 TEST(GrowingIndexTest, AFullIndexStaysAsLargeAsItIs) {
   Context ctx;
