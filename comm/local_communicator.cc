@@ -146,10 +146,8 @@ void RunLocalRanks(int ranks, const std::function<void(Communicator&)>& fn) {
     }
   };
   std::vector<std::thread> threads;
-  StartThreads(
-      threads, ranks, "rank's thread",
-      [&](int r) { run(std::move(communicators[static_cast<size_t>(r)])); },
-      [&] { communicators.back()->Abort("another rank could not be started"); });
+  StartThreads(threads, ranks, "rank's thread",
+               [&](int r) { run(std::move(communicators[static_cast<size_t>(r)])); });
   for (std::thread& thread : threads) thread.join();
   if (!failure.empty()) throw Error(failure);
 }

@@ -34,8 +34,7 @@ RequestQueue::RequestQueue(std::shared_ptr<Predictor> predictor, RequestQueueOpt
                 "request queue: batches of {} examples, {} requests, {} workers", options.max_batch,
                 options.max_queued, options.workers);
   CheckPositive(options.workers, SizeLimits::kThreads, "request queue: workers");
-  StartThreads(
-      workers_, options_.workers, "worker", [this](int) { Work(); }, [this] { Close(); });
+  StartThreads(workers_, options_.workers, "worker", [this](int) { Work(); });
 }
 
 void RequestQueue::Close() {

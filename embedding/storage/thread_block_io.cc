@@ -23,8 +23,7 @@ int64_t Transfer(const BlockOp& op, char* memory) {
 class ThreadBlockIo final : public BlockIo {
  public:
   ThreadBlockIo() {
-    StartThreads(
-        threads_, kIoThreads, "thread of disk I/O", [this](int) { Run(); }, [this] { End(); });
+    StartThreads(threads_, kIoThreads, "thread of disk I/O", [this](int) { Run(); });
   }
   ~ThreadBlockIo() override {
     End();

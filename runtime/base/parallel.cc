@@ -102,9 +102,8 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool(int threads)
     : threads_(threads == 0 ? DefaultThreads() : threads), state_(new State) {
   CheckPositive(threads_, SizeLimits::kThreads, "threads of a pool");
-  StartThreads(
-      state_->workers, threads_ - 1, "worker thread", [s = state_.get()](int) { s->Work(); },
-      [s = state_.get()] { s->Stop(); });
+  StartThreads(state_->workers, threads_ - 1, "worker thread",
+               [s = state_.get()](int) { s->Work(); });
 }
 
 ThreadPool::~ThreadPool() {

@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_BASE_START_THREADS_H_
 #define TESSERA_RUNTIME_BASE_START_THREADS_H_
 // Threads that begin, or an Error that says what they were for. A machine that has no room for
-// another thread (ulimit -u, pids.max, addresses) fails in the middle of several: those that have
-// begun are told to stop and joined first, since a thread left alone ends the process.
+// another thread (ulimit -u, pids.max, addresses) fails in the middle of several: none of them
+// works before all have begun, so that there is nothing to stop where one cannot.
 #include <functional>
 #include <string>
 #include <thread>
@@ -13,10 +13,10 @@ namespace tessera {
 // A thread that runs `fn`. Throws Error "<what>: …" where it cannot begin.
 std::thread StartThread(const std::string& what, std::function<void()> fn);
 
-// Adds threads to `threads` until there are `count`; number i runs fn(i). Where one cannot begin,
-// calls `stop`, after which those before it must end, joins and removes them, and throws Error.
+// Makes `threads`, which must be empty, `count` threads; number i runs fn(i) once all have begun.
+// Where one cannot begin, fn is called by none, `threads` stays empty, and Error is thrown.
 void StartThreads(std::vector<std::thread>& threads, int count, const std::string& what,
-                  const std::function<void(int)>& fn, const std::function<void()>& stop);
+                  const std::function<void(int)>& fn);
 
 }  // namespace tessera
 #endif  // TESSERA_RUNTIME_BASE_START_THREADS_H_

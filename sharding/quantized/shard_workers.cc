@@ -34,9 +34,8 @@ ShardWorkers::ShardWorkers(std::span<const Device> devices, int threads) {
   for (const Device& device : devices)
     workers_.push_back(
         std::make_unique<Worker>(ContextOptions{.device = device, .threads = threads}));
-  StartThreads(
-      threads_, static_cast<int>(workers_.size()), "rank's thread",
-      [this](int r) { Work(*workers_[static_cast<size_t>(r)]); }, [this] { Close(); });
+  StartThreads(threads_, static_cast<int>(workers_.size()), "rank's thread",
+               [this](int r) { Work(*workers_[static_cast<size_t>(r)]); });
 }
 
 void ShardWorkers::Close() {

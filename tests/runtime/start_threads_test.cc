@@ -1,11 +1,12 @@
 #include "runtime/base/start_threads.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <future>
 #include <memory>
-#include <system_error>
+#include <new>
+#include <stdexcept>
 
 namespace tessera {
 namespace {
@@ -13,40 +14,51 @@ namespace {
 TEST(StartThreads, EachRunsWithItsNumber) {
   std::vector<std::thread> threads;
   std::atomic<int> sum{0};
-  StartThreads(
-      threads, 4, "adder", [&](int i) { sum += i; }, [] {});
+  StartThreads(threads, 4, "adder", [&](int i) { sum += i; });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(threads.size(), 4u);
   EXPECT_EQ(sum, 6);
 }
 
-// A value that can be copied only so often stands for a system without room for another thread.
+// A value that can be copied only so often stands for a machine without room for another thread.
+template <typename Failure>
 struct FailsToBeCopied {
-  explicit FailsToBeCopied(int copies) : left(std::make_shared<int>(copies)) {}
-  FailsToBeCopied(const FailsToBeCopied& other) : left(other.left) {
-    if ((*left)-- <= 0)
-      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  FailsToBeCopied(int copies, const Failure& failure)
+      : left(std::make_shared<int>(copies)), failure(failure) {}
+  FailsToBeCopied(const FailsToBeCopied& other) : left(other.left), failure(other.failure) {
+    if ((*left)-- <= 0) throw failure;
   }
   std::shared_ptr<int> left;
+  Failure failure;
 };
 
-TEST(StartThreads, WhereOneCannotBeginThoseBeforeItEnd) {
+// Starts 1000 threads, one of whose first six fails; returns what was thrown.
+template <typename Failure>
+std::string StartWithout(const Failure& failure) {
   std::vector<std::thread> threads;
-  std::promise<void> stop;
-  const std::shared_future<void> stopped = stop.get_future().share();
-  std::atomic<int> ended{0}, begun{0};
-  const FailsToBeCopied probe(1000);
-  const std::function<void(int)> wait = [&, probe](int) {
-    ++begun;
-    stopped.wait();
-    ++ended;
-  };
+  std::atomic<int> worked{0};
+  const FailsToBeCopied<Failure> probe(1000, failure);
+  const std::function<void(int)> work = [&, probe](int) { ++worked; };
   *probe.left = 6;
-  EXPECT_THROW(StartThreads(threads, 1000, "waiter", wait, [&] { stop.set_value(); }),
-               std::exception);
+  std::string what;
+  try {
+    StartThreads(threads, 1000, "waiter", work);
+  } catch (const std::exception& error) {
+    what = error.what();
+  }
   EXPECT_TRUE(threads.empty());
-  EXPECT_EQ(begun, ended);
-  EXPECT_GT(ended, 0);
+  EXPECT_EQ(worked, 0);
+  return what;
+}
+
+TEST(StartThreads, WhereOneCannotBeginNoneWorks) {
+  EXPECT_EQ(StartWithout(std::runtime_error("no room")), "no room");
+}
+
+TEST(StartThreads, WithoutMemoryTheErrorNamesTheThread) {
+  EXPECT_THAT(StartWithout(std::bad_alloc()),
+              testing::MatchesRegex("waiter [1-7] of 1000 cannot be started: no memory is left; "
+                                    "ask for fewer threads"));
 }
 
 }  // namespace

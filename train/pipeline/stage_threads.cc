@@ -38,8 +38,7 @@ StageThreads::StageThreads(Context& ctx, std::function<StageItem()> source,
     lines.push_back(trace ? &trace->Sibling(worker.stage.name) : nullptr);
   StartThreads(
       threads_, static_cast<int>(workers_.size()), "stage of a pipeline",
-      [this, lines](int s) { Run(static_cast<size_t>(s), lines[static_cast<size_t>(s)]); },
-      [this] { Close(); });
+      [this, lines](int s) { Run(static_cast<size_t>(s), lines[static_cast<size_t>(s)]); });
 }
 
 void StageThreads::Close() {
