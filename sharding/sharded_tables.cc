@@ -48,6 +48,22 @@ std::vector<EmbeddingFeature> FeaturePerTable(const std::vector<BaseEmbeddingCon
   return features;
 }
 
+std::shared_ptr<const DistLayout> MakeLayout(const std::vector<BaseEmbeddingConfig>& tables,
+                                             const std::vector<EmbeddingFeature>& features,
+                                             const ShardingPlan& plan,
+                                             const std::vector<PoolingType>& poolings,
+                                             const ShardingOptions& options) {
+  auto layout = std::make_shared<DistLayout>(tables, features, plan, options.num_parts);
+  const bool sums =
+      std::find(poolings.begin(), poolings.end(), PoolingType::kNone) == poolings.end();
+  const bool nodes = plan.local_size > 1 && plan.local_size < plan.world_size;
+  if (sums && nodes &&
+      (options.route == OutputRoute::kByNode ||
+       (options.route == OutputRoute::kAuto && PaysByNode(*layout, plan.local_size))))
+    layout->local_size = plan.local_size;
+  return layout;
+}
+
 }  // namespace
 
 ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
@@ -61,8 +77,7 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
       sent_features_(options.sharding.dedup_ids ? FeaturePerTable(tables_) : features_),
       plan_(Checked(plan, tables_, comm)),
       options_(std::move(options)),
-      layout_(std::make_shared<const DistLayout>(tables_, sent_features_, plan_,
-                                                 options_.sharding.num_parts)) {
+      layout_(MakeLayout(tables_, sent_features_, plan_, poolings, options_.sharding)) {
   TESSERA_CHECK_EQ(poolings.size(), tables_.size(), "poolings, one a table");
   std::vector<std::string> names;
   for (const EmbeddingFeature& f : features_)
@@ -75,6 +90,9 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
 void ShardedTables::MakeForm(const std::vector<PoolingType>& poolings) {
   form_ = std::make_shared<OutputForm>();
   form_->layout = layout_;
+  form_->nodes = BlocksOfNodes(*layout_);
+  if (layout_->local_size > 1)
+    form_->by_node = std::make_shared<const NodeExchange>(comm_, layout_);
   if (!options_.sharding.dedup_ids) {
     form_->output_type = options_.output_type;
     form_->max_gradient = options_.max_gradient;

@@ -46,6 +46,8 @@ struct ShardingOptions {
   // shard in the place of their ids between input_dist and lookup (InputDist::SetRemapped), as
   // sharding/managed_collision does; a forward that nobody did this for is an error.
   std::vector<int64_t> num_parts = {};
+  // How rows return to the ranks of their bags, over nodes of the plan's local_size ranks.
+  OutputRoute route = OutputRoute::kAuto;
 };
 
 struct ShardedTablesOptions {
@@ -111,6 +113,8 @@ class ShardedTables {
   const ShardingPlan& plan() const { return plan_; }
   // Layout of what StartInputDist sends: with dedup_ids a feature is a table.
   const DistLayout& layout() const { return *layout_; }
+  // The exchange of rows over nodes; nullptr where rows return directly.
+  const NodeExchange* by_node() const { return form_->by_node.get(); }
   const ShardedTablesOptions& options() const { return options_; }
   Communicator& comm() const { return comm_; }
   // In the order of the tables; parts of one in the order of the plan.

@@ -79,6 +79,8 @@ struct DistLayout {
              const std::vector<int64_t>& num_parts = {});
 
   std::vector<DistRank> ranks;
+  // Ranks of a node whose rows return to the bags together (node_routes.h); 1: each by itself.
+  int local_size = 1;
   std::vector<bool> replicated;  // of each table: data_parallel
   std::vector<bool> row_split;   // of each table: rows on several shards
   std::vector<HashParts> parts;  // of each table

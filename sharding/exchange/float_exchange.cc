@@ -1,6 +1,9 @@
 #include "sharding/exchange/float_exchange.h"
 
+#include <numeric>
 #include <utility>
+
+#include "comm/blocks.h"
 
 namespace tessera {
 namespace {
@@ -37,17 +40,26 @@ std::vector<WireSegment> MakeSegments(const WireCodec& codec, const Tensor& floa
 
 }  // namespace
 
+std::vector<int64_t> SizesOf(const std::vector<MessageShapes>& messages) {
+  std::vector<int64_t> sizes;
+  for (const MessageShapes& shapes : messages) sizes.push_back(Elements(shapes));
+  return sizes;
+}
+
+std::vector<Tensor> EmptyMessages(Context& ctx, const std::vector<int64_t>& sizes) {
+  const int64_t total = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+  return internal::CutFlat(Tensor::Empty(ctx, {total}), sizes);
+}
+
 Awaitable<std::vector<Tensor>> ExchangeFloats(Context& ctx, Communicator& comm,
                                               const WireCodec& codec, std::vector<Tensor> send,
                                               const std::vector<MessageShapes>& send_shapes,
                                               std::vector<MessageShapes> receive_shapes,
                                               std::string_view what) {
-  std::vector<int64_t> counts;
-  if (codec.type == WireType::kFp32) {
-    for (const MessageShapes& shapes : receive_shapes) counts.push_back(Elements(shapes));
-    return comm.AllToAllV(ctx, std::move(send), std::move(counts), what);
-  }
+  if (codec.type == WireType::kFp32)
+    return comm.AllToAllV(ctx, std::move(send), SizesOf(receive_shapes), what);
   std::vector<Tensor> bytes;
+  std::vector<int64_t> counts;
   for (size_t r = 0; r < send.size(); ++r) {
     bytes.push_back(Tensor::Empty(ctx, {MessageBytes(codec, send_shapes[r])}, DType::kU8));
     EncodeSegments(ctx, codec, MakeSegments(codec, send[r], send_shapes[r]), bytes[r]);

@@ -12,6 +12,10 @@ namespace tessera {
 
 // The matrices of a message, one after another.
 using MessageShapes = std::vector<Shape>;
+// Elements of each message.
+std::vector<int64_t> SizesOf(const std::vector<MessageShapes>& messages);
+// Messages of so many elements, of f32, one behind another in memory.
+std::vector<Tensor> EmptyMessages(Context& ctx, const std::vector<int64_t>& sizes);
 
 // send[r], one-dimensional, holds the matrices send_shapes[r] for rank r; the result's [r] those of
 // receive_shapes[r] from rank r. Under fp32 nothing is copied.

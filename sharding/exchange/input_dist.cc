@@ -34,13 +34,24 @@ struct MessageLayout {
   }
 };
 
+// Whether they have the same place in two nodes that return rows together, or in one.
+bool SamePlace(const DistLayout& layout, int rank, int other) {
+  return layout.local_size > 1 && (rank - other) % layout.local_size == 0;
+}
+
 // ---- the side of the bags
 
 // One exchange while it is put together.
 class Sender {
  public:
-  Sender(Context& ctx, const DistLayout& layout, const KeyedJaggedTensor& kjt, SentIds& sent)
-      : ctx_(ctx), layout_(layout), kjt_(kjt), sent_(sent), lengths_(LengthsOf(ctx, kjt)) {
+  Sender(Context& ctx, const DistLayout& layout, int rank, const KeyedJaggedTensor& kjt,
+         SentIds& sent)
+      : ctx_(ctx),
+        layout_(layout),
+        rank_(rank),
+        kjt_(kjt),
+        sent_(sent),
+        lengths_(LengthsOf(ctx, kjt)) {
     types_ = {kjt.values().dtype(), kjt.is_weighted()};
     if (types_.weighted) weights_ = kjt.weights().value().Contiguous(ctx);
     FindRowBlocks();
@@ -57,6 +68,8 @@ class Sender {
       for (const DistStream& stream : layout_.ranks[r].streams)
         numbers[r].push_back(Feature(stream).num_bags);
       numbers[r].insert(numbers[r].end(), sent_.ids[r].begin(), sent_.ids[r].end());
+      if (!SamePlace(layout_, static_cast<int>(r), rank_)) continue;
+      for (const DistFeature& feature : sent_.features) numbers[r].push_back(feature.num_bags);
     }
     return numbers;
   }
@@ -169,6 +182,7 @@ class Sender {
 
   Context& ctx_;
   const DistLayout& layout_;
+  int rank_;
   const KeyedJaggedTensor& kjt_;
   SentIds& sent_;
   Tensor lengths_, weights_;
@@ -179,20 +193,25 @@ class Sender {
 
 // ---- the side of the rows
 
-// Takes the numbers that each rank announced: bags and ids of my streams.
-void TakeCounts(const std::vector<std::vector<int64_t>>& numbers, size_t streams,
-                const WireTypes& types, ReceivedIds& from) {
+// Takes the numbers that each rank announced: bags and ids of my streams, and of ranks with my
+// place their bags of all features.
+void TakeCounts(const std::vector<std::vector<int64_t>>& numbers, const DistLayout& layout,
+                int rank, size_t features, const WireTypes& types, ReceivedIds& from) {
+  const size_t streams = layout.ranks[static_cast<size_t>(rank)].streams.size();
   for (size_t q = 0; q < numbers.size(); ++q) {
     const std::vector<int64_t>& n = numbers[q];
-    TESSERA_CHECK_EQ(n.size(), 2 + 2 * streams,
+    const bool peer = SamePlace(layout, static_cast<int>(q), rank);
+    TESSERA_CHECK_EQ(n.size(), 2 + 2 * streams + (peer ? features : 0),
                      "input_dist: numbers from rank {}, whose plan is another", q);
     TESSERA_CHECK((n[0] != 0) == (types.ids == DType::kI64) && (n[1] != 0) == types.weighted,
                   "input_dist: rank {} sends ids of {} bits {} weights, this rank {} bits {}", q,
                   n[0] != 0 ? 64 : 32, n[1] != 0 ? "with" : "without",
                   types.ids == DType::kI64 ? 64 : 32, types.weighted ? "with" : "without");
-    const auto middle = n.begin() + 2 + static_cast<int64_t>(streams);
-    from.bags.emplace_back(n.begin() + 2, middle);
-    from.ids.emplace_back(middle, n.end());
+    const auto ids = n.begin() + 2 + static_cast<int64_t>(streams);
+    const auto all_bags = ids + static_cast<int64_t>(streams);
+    from.bags.emplace_back(n.begin() + 2, ids);
+    from.ids.emplace_back(ids, all_bags);
+    if (peer) from.node_bags.emplace_back(all_bags, n.end());
   }
 }
 
@@ -268,11 +287,11 @@ Awaitable<InputDist> InputDist::Start(Context& ctx, std::shared_ptr<const DistLa
   InputDist dist;
   dist.sent_->features = std::move(features);
   const size_t streams = layout->ranks[static_cast<size_t>(comm.rank())].streams.size();
-  Sender sender(ctx, *layout, kjt, *dist.sent_);
+  Sender sender(ctx, *layout, comm.rank(), kjt, *dist.sent_);
   const WireTypes types = sender.types();
   TakeCounts(
       comm.ExchangeNumbersSync(sender.Counts(), "input_dist, counts, of " + layout->tables_text),
-      streams, types, *dist.received_);
+      *layout, comm.rank(), dist.sent_->features.size(), types, *dist.received_);
   auto sent = comm.AllToAllV(ctx, sender.Messages(), BytesToReceive(*dist.received_, types),
                              "input_dist, ids, of " + layout->tables_text);
   return std::move(sent).Then(

@@ -41,6 +41,8 @@ struct SentIds {
 struct ReceivedIds {
   KeyedJaggedTensor kjt;                        // keys "0", "1", …: the rank's streams
   std::vector<std::vector<int64_t>> bags, ids;  // [rank][stream]
+  // [node][feature]: of the ranks with this one's place in their nodes. None where local_size is 1.
+  std::vector<std::vector<int64_t>> node_bags;
 };
 
 struct DedupedIds;  // sharding/exchange/dedup.h

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "comm/blocks.h"
 #include "embedding/lookup/index_array.h"
 #include "embedding/update/clamp_gradient.h"
 #include "embedding/update/expand_bags.h"
@@ -43,25 +44,32 @@ struct Exchange {
   Tensor inverse;      // of all examples, or undefined
   std::vector<internal::DistinctBags> distinct;
 
-  const DistRank& rank(size_t r) const { return form->layout->ranks[r]; }
-  const DistRank& mine() const { return rank(static_cast<size_t>(comm->rank())); }
+  const DistRank& mine() const { return form->layout->ranks[static_cast<size_t>(comm->rank())]; }
   size_t size() const { return static_cast<size_t>(comm->size()); }
-  // HomeRows: the rows of a block that rank r returns to this one. AwayRows: those that this one
-  // returns to rank q.
-  int64_t HomeRows(size_t r, const DistBlock& block) const {
-    return form->sequences ? sent->ids[r][static_cast<size_t>(block.stream)]
-                           : sent->features[static_cast<size_t>(block.feature)].num_bags;
+  // The rank and the stream that give the rows of a block, of one part.
+  std::pair<size_t, size_t> StreamOf(const NodeBlock& block) const {
+    const auto r = static_cast<size_t>(block.parts[0].rank);
+    const DistBlock& part =
+        form->layout->ranks[r].blocks[static_cast<size_t>(block.parts[0].block)];
+    return {r, static_cast<size_t>(part.stream)};
+  }
+  // HomeRows: the rows of a block that return to this rank. AwayRows: those that this one returns
+  // to rank q.
+  int64_t HomeRows(const NodeBlock& block) const {
+    if (!form->sequences) return sent->features[static_cast<size_t>(block.feature)].num_bags;
+    const auto [r, stream] = StreamOf(block);
+    return sent->ids[r][stream];
   }
   int64_t AwayRows(size_t q, const DistBlock& block) const {
     const auto s = static_cast<size_t>(block.stream);
     return form->sequences ? received->ids[q][s] : received->bags[q][s];
   }
-  // HomeShapes: the rows that each rank returns to this one. AwayShapes: those that this one
-  // returns to each.
+  // HomeShapes: the rows that each node returns to this rank. AwayShapes: those that this one
+  // returns to each rank.
   std::vector<MessageShapes> HomeShapes() const {
-    std::vector<MessageShapes> shapes(size());
-    for (size_t r = 0; r < size(); ++r)
-      for (const DistBlock& b : rank(r).blocks) shapes[r].push_back({HomeRows(r, b), b.columns});
+    std::vector<MessageShapes> shapes(form->nodes.size());
+    for (size_t n = 0; n < shapes.size(); ++n)
+      for (const NodeBlock& b : form->nodes[n]) shapes[n].push_back({HomeRows(b), b.columns});
     return shapes;
   }
   std::vector<MessageShapes> AwayShapes() const {
@@ -117,28 +125,28 @@ WideRows EmptyWide(Context& ctx, const Exchange& x) {
   return wide;
 }
 
-// The blocks of all ranks in `messages`, and of replicated tables in `replicas`.
+// The blocks of all nodes in `messages`, and of replicated tables in `replicas`.
 std::vector<ColumnBlock> MakeBlocks(const Exchange& x, const WideRows& wide,
                                     const std::vector<Tensor>& messages,
                                     const std::vector<Tensor>& replicas) {
   // The key is feature, column and, for sequences, first row: partial sums of one place meet there.
   std::map<std::tuple<int, int64_t, int64_t>, ColumnBlock> blocks;
   std::map<std::tuple<int, int64_t, int64_t>, std::map<int64_t, float*>> parts;
-  for (size_t r = 0; r < messages.size(); ++r) {
+  for (size_t n = 0; n < messages.size(); ++n) {
     int64_t at = 0;
-    for (const DistBlock& b : x.rank(r).blocks) {
+    for (const NodeBlock& b : x.form->nodes[n]) {
       const auto f = static_cast<size_t>(b.feature);
-      const DistStream& stream = x.rank(r).streams[static_cast<size_t>(b.stream)];
-      const std::tuple key(b.feature, b.column, x.form->sequences ? stream.row_begin : 0);
+      const std::tuple key(b.feature, b.column, x.form->sequences ? b.row_begin : 0);
       ColumnBlock& block = blocks[key];
       const auto [row, stride] = wide.Of(x, f);
       block.wide = row + b.column;
       block.stride = stride;
-      block.num_rows = x.HomeRows(r, b);
+      block.num_rows = x.HomeRows(b);
       block.columns = b.columns;
-      parts[key][stream.row_begin] = messages[r].data<float>() + at;
+      parts[key][b.row_begin] = messages[n].data<float>() + at;
       if (x.form->sequences) {
-        const Tensor& positions = x.sent->positions[r][static_cast<size_t>(b.stream)];
+        const auto [r, stream] = x.StreamOf(b);
+        const Tensor& positions = x.sent->positions[r][stream];
         if (positions) block.rows = positions.data<int32_t>();
       } else if (x.form->features[f].divided) {
         block.offsets = ArrayOf(x.offsets);
@@ -169,17 +177,6 @@ std::vector<ColumnBlock> MakeBlocks(const Exchange& x, const WideRows& wide,
 
 // ---- away: between the lookup's tensors and messages
 
-// The messages of pooled rows, as views: these rows lie rank after rank.
-std::vector<Tensor> ViewsOf(const Tensor& flat, const std::vector<int64_t>& sizes) {
-  std::vector<Tensor> views;
-  int64_t at = 0;
-  for (const int64_t n : sizes) {
-    views.push_back(flat.Reshape({-1}).Rows(at, at + n));
-    at += n;
-  }
-  return views;
-}
-
 // Copies of sequences' rows into messages, or back.
 void CopySequences(Context& ctx, const Exchange& x, const std::vector<Tensor>& sequences,
                    const std::vector<Tensor>& messages, bool to_messages) {
@@ -203,28 +200,41 @@ void CopySequences(Context& ctx, const Exchange& x, const std::vector<Tensor>& s
   CopySegments(ctx, copies);
 }
 
-std::vector<int64_t> SizesOf(const std::vector<MessageShapes>& messages) {
-  std::vector<int64_t> sizes;
-  for (const MessageShapes& shapes : messages) {
-    sizes.push_back(0);
-    for (const Shape& s : shapes) sizes.back() += s.numel();
-  }
-  return sizes;
-}
-
-std::vector<Tensor> EmptyMessages(Context& ctx, const std::vector<int64_t>& sizes) {
-  int64_t total = 0;
-  for (const int64_t n : sizes) total += n;
-  return ViewsOf(Tensor::Empty(ctx, {total}), sizes);
-}
-
+// The messages of pooled rows lie rank after rank in the lookup's tensor.
 std::vector<Tensor> MessagesOf(Context& ctx, const Exchange& x, const EmbeddingOutputs& away) {
   const std::vector<int64_t> sizes = SizesOf(x.AwayShapes());
   if (!x.form->sequences)
-    return away.pooled ? ViewsOf(away.pooled.value(), sizes) : EmptyMessages(ctx, sizes);
+    return away.pooled ? internal::CutFlat(away.pooled.value(), sizes) : EmptyMessages(ctx, sizes);
   const std::vector<Tensor> messages = EmptyMessages(ctx, sizes);
   CopySequences(ctx, x, {away.sequences.begin(), away.sequences.end()}, messages, true);
   return messages;
+}
+
+// ---- the exchange
+
+Awaitable<std::vector<Tensor>> SendHome(Context& ctx, const Exchange& x,
+                                        const EmbeddingOutputs& away) {
+  const OutputForm& form = *x.form;
+  const std::string what = "output_dist, rows, of " + form.layout->tables_text;
+  const std::vector<Tensor> messages = MessagesOf(ctx, x, away);
+  if (form.by_node)
+    return form.by_node->StartHome(ctx, messages, x.received->node_bags, form.codecs.forward,
+                                   x.HomeShapes(), what);
+  return ExchangeFloats(ctx, *x.comm, form.codecs.forward, messages, x.AwayShapes(), x.HomeShapes(),
+                        what);
+}
+
+std::vector<Tensor> SentToRows(Context& ctx, const Exchange& x,
+                               const std::vector<Tensor>& messages) {
+  const TraceSpan span("output_dist");
+  const OutputForm& form = *x.form;
+  const std::string what = "output_dist, gradients, of " + form.layout->tables_text;
+  if (form.by_node)
+    return form.by_node->ToRows(ctx, messages, x.HomeShapes(), x.received->node_bags,
+                                form.codecs.backward, SizesOf(x.AwayShapes()), what);
+  return ExchangeFloats(ctx, *x.comm, form.codecs.backward, messages, x.HomeShapes(),
+                        x.AwayShapes(), what)
+      .Wait();
 }
 
 // ---- the way back
@@ -246,13 +256,7 @@ class OutputDistBackward final : public Function {
     std::vector<Tensor> replicas;
     for (const Shape& shape : replica_shapes_) replicas.push_back(Tensor::Empty(ctx, shape));
     SpreadBlocks(ctx, MakeBlocks(x_, wide, messages, replicas));
-    const TraceSpan span("output_dist");
-    const std::vector<Tensor> received =
-        ExchangeFloats(ctx, *x_.comm, x_.form->codecs.backward, messages, x_.HomeShapes(),
-                       x_.AwayShapes(),
-                       "output_dist, gradients, of " + x_.form->layout->tables_text)
-            .Wait();
-    std::vector<Tensor> grads = AwayGradients(ctx, received);
+    std::vector<Tensor> grads = AwayGradients(ctx, SentToRows(ctx, x_, messages));
     grads.insert(grads.end(), replicas.begin(), replicas.end());
     if (weights_ >= 0) grads.push_back(Tensor::Zeros(ctx, {weights_}));
     return grads;
@@ -362,9 +366,7 @@ Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx,
   x.sent = input.shared_sent();
   x.received = input.shared_received();
   TakeShape(ctx, kjt, x);
-  auto sent =
-      ExchangeFloats(ctx, comm, x.form->codecs.forward, MessagesOf(ctx, x, away), x.AwayShapes(),
-                     x.HomeShapes(), "output_dist, rows, of " + x.form->layout->tables_text);
+  auto sent = SendHome(ctx, x, away);
   const bool weights = x.mine().blocks.empty() && x.received->kjt.is_weighted();
   return std::move(sent).Then([&ctx, x = std::move(x), away = std::move(away), weights,
                                replicas = std::move(replicas)](std::vector<Tensor> messages) {

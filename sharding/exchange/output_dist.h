@@ -8,6 +8,7 @@
 //
 // At home partial sums are added in the order of the rows, divided where a MEAN was split over
 // rows, and blocks of columns joined. Features of tables that every rank holds join here, too.
+// Where ranks of a node return rows together (node_exchange.h), messages come from nodes.
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,12 +18,15 @@
 #include "quant/wire_codec.h"
 #include "runtime/context.h"
 #include "sharding/exchange/input_dist.h"
+#include "sharding/exchange/node_exchange.h"
 
 namespace tessera {
 
 // Form of the outputs on the rank of the bags; the same for every batch.
 struct OutputForm {
   std::shared_ptr<const DistLayout> layout;
+  std::vector<std::vector<NodeBlock>> nodes;    // BlocksOfNodes(*layout)
+  std::shared_ptr<const NodeExchange> by_node;  // where layout->local_size is above 1
   bool sequences = false;
   struct Feature {
     std::string key;

@@ -14,7 +14,8 @@ namespace tessera::testing {
 namespace {
 
 // Runs the ranks of a local group behind slow links.
-void RunSlowRanks(int ranks, const SlowLink& link,
+template <typename Links>  // SlowLink or SlowNodes
+void RunSlowRanks(int ranks, const Links& link,
                   const std::function<void(Communicator&, Context&)>& fn) {
   std::vector<std::thread> threads;
   for (auto& comm : MakeLocalCommunicators(ranks))
@@ -28,7 +29,7 @@ void RunSlowRanks(int ranks, const SlowLink& link,
 
 class SlowSuiteTest : public ::testing::TestWithParam<CommCase> {};
 
-TEST_P(SlowSuiteTest, Runs) { RunSlowRanks(3, {1e-4, 1e9}, GetParam().run); }
+TEST_P(SlowSuiteTest, Runs) { RunSlowRanks(3, SlowLink{1e-4, 1e9}, GetParam().run); }
 INSTANTIATE_TEST_SUITE_P(, SlowSuiteTest, ::testing::ValuesIn(CommCases()), CommCaseName);
 
 double CpuSecondsOfThread() {
@@ -48,7 +49,7 @@ void ExpectSleeps(double least, const std::function<void()>& fn) {
 }
 
 TEST(SlowCommunicator, SaysWhyItWasAborted) {
-  RunSlowRanks(1, {}, [](Communicator& comm, Context&) {
+  RunSlowRanks(1, SlowLink{}, [](Communicator& comm, Context&) {
     EXPECT_EQ(comm.abort_reason(), "");
     comm.Abort("enough");
     EXPECT_NE(comm.abort_reason().find("enough"), std::string::npos);
@@ -56,7 +57,7 @@ TEST(SlowCommunicator, SaysWhyItWasAborted) {
 }
 
 TEST(SlowCommunicator, ResultsTakeLatencyAndBytes) {
-  RunSlowRanks(2, {0.05, 1e6}, [](Communicator& comm, Context& ctx) {
+  RunSlowRanks(2, SlowLink{0.05, 1e6}, [](Communicator& comm, Context& ctx) {
     const Tensor t = Tensor::Zeros(ctx, {25000});  // 0.1 s
     ExpectSleeps(0.05, [&] { comm.Barrier(ctx, "b").Wait(); });
     ExpectSleeps(0.15, [&] { comm.AllGather(ctx, t, "g").Wait(); });
@@ -73,8 +74,31 @@ TEST(SlowCommunicator, ResultsTakeLatencyAndBytes) {
   });
 }
 
-TEST(SlowCommunicator, RefusesNegativeSpeeds) {
-  EXPECT_THROW(MakeSlowCommunicator(std::move(MakeLocalCommunicators(1)[0]), {-1, 1}), Error);
+TEST(SlowCommunicator, RanksOfANodeHaveALinkOfTheirOwn) {
+  LinkTraffic traffic;
+  const SlowNodes nodes = {
+      .local_size = 2, .between = {0.1, 1e6}, .inside = {0.02, 1e7}, .traffic = &traffic};
+  RunSlowRanks(4, nodes, [](Communicator& comm, Context& ctx) {
+    const Tensor t = Tensor::Zeros(ctx, {4, 12500});  // 0.1 s to the two of the other node
+    ExpectSleeps(0.2, [&] { comm.AllToAll(ctx, t, "a").Wait(); });
+    const Tensor halves = t.Reshape({2, 25000});
+    const auto local = comm.SplitLocal(2), cross = comm.SplitCrossNode(2);
+    ExpectSleeps(0.025, [&] { local->AllToAll(ctx, halves, "inside").Wait(); });
+    ExpectSleeps(0.2, [&] { cross->AllToAll(ctx, halves, "between").Wait(); });
+  });
+  // 50,000 bytes to each other rank, and twice 100,000 to one; few bytes more are numbers of nodes.
+  EXPECT_GE(traffic.between, 4 * (100000 + 100000));
+  EXPECT_LT(traffic.between, 4 * (100000 + 100000) + 1000);
+  EXPECT_GE(traffic.inside, 4 * (50000 + 100000));
+  EXPECT_LT(traffic.inside, 4 * (50000 + 100000) + 1000);
+}
+
+TEST(SlowCommunicator, RefusesNegativeSpeedsAndNodesThatDoNotFit) {
+  EXPECT_THROW(MakeSlowCommunicator(std::move(MakeLocalCommunicators(1)[0]), SlowLink{-1, 1}),
+               Error);
+  EXPECT_THROW(
+      MakeSlowCommunicator(std::move(MakeLocalCommunicators(3)[0]), SlowNodes{.local_size = 2}),
+      Error);
 }
 
 }  // namespace

@@ -61,6 +61,21 @@ class ShardedTablesTest : public testing::DeviceTest {
     ASSERT_EQ(got.tables.size(), expected.tables.size());
     for (const auto& [name, tensor] : expected.tables)
       ExpectSame(got.tables.at(name), tensor, exact, name);
+    if (plan.local_size > 1 && plan.local_size < plan.world_size) CompareRoutes(c, plan, steps);
+  }
+
+  // Rows that return by node have the bits of rows that return directly.
+  void CompareRoutes(const Combination& c, const ShardingPlan& plan, const Steps& steps) {
+    const Result direct = RunSharded(device(), c, plan, steps, OutputRoute::kDirect);
+    const Result by_node = RunSharded(device(), c, plan, steps, OutputRoute::kByNode);
+    for (size_t s = 0; s < kSteps; ++s) {
+      for (size_t o = 0; o < direct.outputs[s].size(); ++o)
+        ExpectSame(by_node.outputs[s][o], direct.outputs[s][o], true, "output by node");
+      if (c.weighted)
+        ExpectSame(by_node.weight_grads[s], direct.weight_grads[s], true, "weights by node");
+    }
+    for (const auto& [name, tensor] : direct.tables)
+      ExpectSame(by_node.tables.at(name), tensor, true, name + " by node");
   }
 };
 

@@ -181,11 +181,12 @@ class Collected {
 };
 
 void RunRank(Context& ctx, Communicator& comm, const Combination& c, const ShardingPlan& plan,
-             const Steps& steps, Collected& collected) {
+             const Steps& steps, OutputRoute route, Collected& collected) {
   std::vector<BaseEmbeddingConfig> configs;
   for (const TestTable& t : Tables()) configs.push_back(ConfigOf(c, t));
   ShardedTables tables(ctx, comm, configs, std::vector<PoolingType>(configs.size(), c.pooling),
-                       Features(), plan, {.weighted = c.weighted, .rounding_seed = 5});
+                       Features(), plan,
+                       {.weighted = c.weighted, .rounding_seed = 5, .sharding = {.route = route}});
   for (const HeldShard& held : tables.shards())
     for (const TestTable& t : Tables())
       if (t.name == held.table)
@@ -230,12 +231,12 @@ Result RunWhole(Context& ctx, const Combination& c, const ShardingPlan& plan, co
   return result;
 }
 
-Result RunSharded(Device device, const Combination& c, const ShardingPlan& plan,
-                  const Steps& steps) {
+Result RunSharded(Device device, const Combination& c, const ShardingPlan& plan, const Steps& steps,
+                  OutputRoute route) {
   Collected collected(c);
   RunLocalRanks(c.world, [&](Communicator& comm) {
     Context own({.device = device, .threads = 1, .seed = 7});
-    RunRank(own, comm, c, plan, steps, collected);
+    RunRank(own, comm, c, plan, steps, route, collected);
     own.Sync();
   });
   return collected.Take(steps.batches);

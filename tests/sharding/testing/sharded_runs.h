@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sharding/exchange/node_routes.h"
 #include "tests/sharding/testing/sharded_case.h"
 
 namespace tessera::testing {
@@ -26,8 +27,8 @@ struct Result {
 // block of columns of `plan`.
 Result RunWhole(Context& ctx, const Combination& c, const ShardingPlan& plan, const Steps& steps);
 // Runs on ranks that are threads, each with a context of its own on `device`.
-Result RunSharded(Device device, const Combination& c, const ShardingPlan& plan,
-                  const Steps& steps);
+Result RunSharded(Device device, const Combination& c, const ShardingPlan& plan, const Steps& steps,
+                  OutputRoute route = OutputRoute::kAuto);
 
 }  // namespace tessera::testing
 #endif  // TESSERA_TESTS_SHARDING_TESTING_SHARDED_RUNS_H_

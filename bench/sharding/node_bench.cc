@@ -1,0 +1,190 @@
+// A sharded training step over ranks of several nodes, whose rows return directly or by node
+// (sharding/exchange/node_exchange.h): time, and bytes that travel between nodes and inside them.
+//
+//   bazel run -c opt //bench/sharding:node_bench -- --nodes 2 --local 4 [--json OUT]
+//
+// Ranks are threads of one process; a node's link to other nodes has the given speed, of which each
+// of its ranks has its share (comm/slow_communicator.h). Table i lies on node i (table_row_wise), or half of its columns lie on it
+// and half on the next node (grid_shard). Warm caches; both routes in turn.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "bench/harness/bench_main.h"
+#include "bench/harness/cold_rounds.h"
+#include "comm/local_communicator.h"
+#include "comm/slow_communicator.h"
+#include "runtime/tensor.h"
+#include "sharding/plan/plan_makers.h"
+#include "sharding/sharded_tables.h"
+
+namespace tessera::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Flags {
+  int nodes = 2, local = 2, rounds = 15;
+  int64_t tables = 8, rows = 20'000, dim = 64, batch = 256, ids = 10;
+  double gbits = 1, latency_us = 100;
+  std::string json;
+  int world() const { return nodes * local; }
+};
+
+std::vector<BaseEmbeddingConfig> ConfigsOf(const Flags& f) {
+  std::vector<BaseEmbeddingConfig> configs;
+  for (int64_t t = 0; t < f.tables; ++t) {
+    BaseEmbeddingConfig c;
+    c.name = "t" + std::to_string(t);
+    c.num_embeddings = f.rows;
+    c.embedding_dim = f.dim;
+    c.feature_names = {"f" + std::to_string(t)};
+    c.optimizer = RowwiseAdagrad{.lr = 0.01f};
+    configs.push_back(c);
+  }
+  return configs;
+}
+
+ShardingPlan PlanOf(const Flags& f, bool grid) {
+  const std::vector<BaseEmbeddingConfig> configs = ConfigsOf(f);
+  std::map<std::string, TableSharder> sharders;
+  for (size_t t = 0; t < configs.size(); ++t) {
+    const int node = static_cast<int>(t) % f.nodes, next = (node + 1) % f.nodes;
+    sharders[configs[t].name] = grid ? GridShard({node, next}, f.dim / 2) : TableRowWise(node);
+  }
+  return MakeShardingPlan({.world_size = f.world(), .local_size = f.local}, ShapesOf(configs),
+                          sharders);
+}
+
+KeyedJaggedTensor Draw(Context& ctx, const Flags& f, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<int64_t> ids(static_cast<size_t>(f.tables * f.batch * f.ids));
+  for (int64_t& id : ids) id = static_cast<int64_t>(random() % static_cast<uint64_t>(f.rows));
+  std::vector<std::string> keys;
+  for (int64_t t = 0; t < f.tables; ++t) keys.push_back("f" + std::to_string(t));
+  return KeyedJaggedTensor::FromLengthsSync(
+      keys, Tensor::From(ctx, ids),
+      Tensor::From(ctx, std::vector<int64_t>(static_cast<size_t>(f.tables * f.batch), f.ids)));
+}
+
+struct Measured {
+  Timing timing;
+  int64_t between = 0, inside = 0;  // bytes of one step of all ranks, with its ids
+};
+
+// A rank's tables behind its links, and the traffic of all ranks.
+class Rank {
+ public:
+  Rank(Context& ctx, Communicator& local, const Flags& f, bool grid, OutputRoute route,
+       LinkTraffic& traffic)
+      : ctx_(ctx),
+        comm_(MakeSlowCommunicator(
+            local.Split(0, local.rank()),
+            SlowNodes{.local_size = f.local,
+                      .between = {f.latency_us * 1e-6, f.gbits * 1e9 / 8 / f.local},
+                      .traffic = &traffic})),
+        grad_(Tensor::Full(ctx, {f.batch, f.tables * f.dim}, 1e-3)) {
+    std::vector<EmbeddingFeature> features;
+    for (int64_t t = 0; t < f.tables; ++t) {
+      const std::string key = "f" + std::to_string(t);
+      features.push_back({key, static_cast<int>(t), key});
+    }
+    const std::vector<BaseEmbeddingConfig> configs = ConfigsOf(f);
+    tables_ = std::make_unique<ShardedTables>(
+        ctx, *comm_, configs, std::vector<PoolingType>(configs.size(), PoolingType::kSum), features,
+        PlanOf(f, grid), ShardedTablesOptions{.sharding = {.route = route}});
+  }
+  void Step(const KeyedJaggedTensor& kjt) {
+    Tape tape(ctx_);
+    const std::vector<Variable> out = tables_->Forward(ctx_, kjt);
+    tape.Backward(out[0], grad_);
+  }
+
+ private:
+  Context& ctx_;
+  std::unique_ptr<Communicator> comm_;
+  Tensor grad_;
+  std::unique_ptr<ShardedTables> tables_;
+};
+
+// Direct, then by node.
+std::vector<Measured> Measure(const Flags& f, bool grid) {
+  std::vector<Measured> measured = {{{"direct", {}}, 0, 0}, {{"by node", {}}, 0, 0}};
+  LinkTraffic traffic[2];
+  RunLocalRanks(f.world(), [&](Communicator& comm) {
+    Context ctx({.threads = 1, .seed = 3});
+    Rank direct(ctx, comm, f, grid, OutputRoute::kDirect, traffic[0]);
+    Rank by_node(ctx, comm, f, grid, OutputRoute::kByNode, traffic[1]);
+    const KeyedJaggedTensor kjt = Draw(ctx, f, static_cast<unsigned>(comm.rank()));
+    for (int r = -1; r < f.rounds; ++r)
+      for (const int i : {0, 1}) {
+        comm.Barrier(ctx, "step").Wait();
+        const int64_t between = traffic[i].between, inside = traffic[i].inside;
+        comm.Barrier(ctx, "bytes are known").Wait();
+        const double seconds = SecondsOf([&] {
+          (i == 0 ? direct : by_node).Step(kjt);
+          comm.Barrier(ctx, "step is done").Wait();
+        });
+        if (r < 0 || comm.rank() != 0) continue;
+        Measured& m = measured[static_cast<size_t>(i)];
+        m.timing.seconds.push_back(seconds);
+        m.between = traffic[i].between - between;
+        m.inside = traffic[i].inside - inside;
+      }
+  });
+  return measured;
+}
+
+Json Report(const Flags& f, bool grid) {
+  const std::vector<Measured> measured = Measure(f, grid);
+  const char* type = grid ? "grid_shard" : "table_row_wise";
+  Json rows = Json::array();
+  for (const Measured& m : measured) {
+    const double faster = Share(measured[0].timing, m.timing);
+    std::printf("%-15s %-8s %8.2f ms  %8.2f MB between nodes  %8.2f MB inside  %5.2f x\n", type,
+                m.timing.name.c_str(), m.timing.Median() * 1e3,
+                static_cast<double>(m.between) / 1e6, static_cast<double>(m.inside) / 1e6, faster);
+    rows.push_back({{"sharding", type},
+                    {"route", m.timing.name},
+                    {"seconds", m.timing.Median()},
+                    {"bytes_between_nodes", m.between},
+                    {"bytes_inside_nodes", m.inside},
+                    {"speed_of_direct", faster}});
+  }
+  return rows;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("A sharded step whose rows return directly or by node");
+  Flags f;
+  app.add_option("--nodes", f.nodes, "Nodes")->check(CLI::Range(1, 16));
+  app.add_option("--local", f.local, "Ranks of a node")->check(CLI::Range(1, 16));
+  app.add_option("--tables", f.tables, "Tables")->check(CLI::PositiveNumber);
+  app.add_option("--rows", f.rows, "Rows of each")->check(CLI::PositiveNumber);
+  app.add_option("--dim", f.dim, "Columns of each")->check(CLI::PositiveNumber);
+  app.add_option("--batch", f.batch, "Bags a rank and table")->check(CLI::PositiveNumber);
+  app.add_option("--ids", f.ids, "Ids a bag")->check(CLI::PositiveNumber);
+  app.add_option("--gbits", f.gbits, "A node's link to the others, in Gbit/s")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--latency-us", f.latency_us, "Its latency in microseconds")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--rounds", f.rounds, "Steps that are timed")->check(CLI::PositiveNumber);
+  app.add_option("--json", f.json, "File to write");
+  CLI11_PARSE(app, argc, argv);
+  std::printf("%s; %d nodes of %d ranks, %g Gbit/s and %g us between them\n", MachineName().c_str(),
+              f.nodes, f.local, f.gbits, f.latency_us);
+  Json rows = Json::array();
+  for (const bool grid : {false, true})
+    for (Json& row : Report(f, grid)) rows.push_back(std::move(row));
+  if (!f.json.empty()) std::ofstream(f.json) << rows.dump(1) << "\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  return tessera::bench::BenchMain("node_bench", tessera::bench::Main, argc, argv);
+}
