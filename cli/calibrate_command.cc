@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/outputs.h"
+#include "cli/rank_layout.h"
 #include "cli/show/log.h"
 #include "cli/show/measure_progress.h"
 #include "cli/show/numbers.h"
@@ -80,7 +81,9 @@ std::optional<MachineProfile> Measure(const Flags& flags) {
   MeasureProgress progress;
   const auto measure = [&](Communicator& comm) {
     Context ctx(MakeContextOptions(flags, comm));
-    const MachineProfile measured = Calibrate(ctx, comm, OptionsOf(flags, progress));
+    CalibrateOptions options = OptionsOf(flags, progress);
+    options.local_size = RankLayoutSync(comm).local_size;
+    const MachineProfile measured = Calibrate(ctx, comm, options);
     if (IsLeader(comm)) profile = measured;
   };
   if (!UnderMpirun()) {

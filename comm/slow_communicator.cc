@@ -37,7 +37,7 @@ class Link {
   Clock::time_point free_;
 };
 
-// What a call sends and receives over one link. A link that it does not use costs no time.
+// Bytes of a call over one link. A link that it does not use costs no time.
 struct Load {
   int64_t sent = 0, received = 0;
   bool used = false;
@@ -158,7 +158,7 @@ class SlowCommunicator final : public Communicator {
     }
     return links_->Take(between, inside);
   }
-  // As many to, and from, each other rank.
+  // A call that sends as many to each other rank as it receives from it.
   Clock::time_point TakeEach(int64_t bytes) {
     return Take([bytes](size_t) { return std::pair(bytes, bytes); });
   }

@@ -13,6 +13,7 @@
 #include "models/ranking_model.h"
 #include "quant/wire_codec.h"
 #include "runtime/tensor.h"
+#include "sharding/exchange/node_routes.h"
 #include "sharding/plan/plan.h"
 
 namespace tessera {
@@ -20,7 +21,9 @@ namespace tessera {
 struct TrainingRanks {
   Communicator* comm = nullptr;  // which outlives the training
   ShardingPlan plan;             // of all tables
-  WireCodecs codecs = {};        // as in ShardingOptions
+  // Both are those of ShardingOptions.
+  WireCodecs codecs = {};
+  OutputRoute route = OutputRoute::kAuto;
 };
 
 // Rows of `rows` that are rank r's.

@@ -17,16 +17,18 @@ TableSharder ByRows(const TableShape& table, const ManagedTableConfigs& managed)
   return in_parts ? RowWiseBuckets(found->second.num_parts) : RowWise();
 }
 
-std::map<std::string, TableSharder> DealtOut(std::vector<TableShape> tables, int world_size) {
+// The largest first, each to the place (a rank, or a node) that has the least so far, by `sharder`.
+std::map<std::string, TableSharder> DealtOut(std::vector<TableShape> tables, int places,
+                                             TableSharder (*sharder)(int) = TableWise) {
   std::stable_sort(tables.begin(), tables.end(), [](const TableShape& a, const TableShape& b) {
     return ElementsOf(a) > ElementsOf(b);
   });
-  std::vector<int64_t> elements(static_cast<size_t>(world_size), 0);
+  std::vector<int64_t> elements(static_cast<size_t>(places), 0);
   std::map<std::string, TableSharder> sharders;
   for (const TableShape& table : tables) {
     const auto least = std::min_element(elements.begin(), elements.end());
     *least += ElementsOf(table);
-    sharders[table.name] = TableWise(static_cast<int>(least - elements.begin()));
+    sharders[table.name] = sharder(static_cast<int>(least - elements.begin()));
   }
   return sharders;
 }
@@ -70,13 +72,17 @@ ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
     return MakeShardingPlan(layout, tables, LargeOnesByRows(tables, ranks, managed));
   if (choice == "table_wise")
     return MakeShardingPlan(layout, tables, DealtOut({tables.begin(), tables.end()}, ranks));
+  if (choice == "table_row_wise")
+    return MakeShardingPlan(
+        layout, tables,
+        DealtOut({tables.begin(), tables.end()}, ranks / layout.local_size, TableRowWise));
   if (choice == "row_wise") return MakeShardingPlan(layout, tables, AllByRows(tables, managed));
   if (choice == "column_wise") return MakeShardingPlan(layout, tables, ByColumns(ranks));
   if (choice == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
   if (!std::filesystem::exists(choice))
     throw Error(
         Format("--plan {}: there is no such file, and plans by a word are auto, table_wise, "
-               "row_wise, column_wise and data_parallel",
+               "row_wise, table_row_wise, column_wise and data_parallel",
                choice));
   return ReadPlanFile(choice, layout, tables);
 }

@@ -5,6 +5,7 @@
 //   ""             tables of more elements than an equal share of all for each rank: by rows over
 //                  all ranks; the others dealt out
 //   table_wise     dealt out: the largest first, each to the rank that has the least so far
+//   table_row_wise dealt out to nodes, each by rows over the ranks of its node
 //   row_wise, column_wise, data_parallel   every table so, over all ranks
 //   anything else  a file that ReadPlanFile reads
 #include <span>

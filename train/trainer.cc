@@ -55,8 +55,9 @@ void CheckWeights(const Batch& batch) {
 
 std::optional<ModelSharding> ShardingOf(const std::optional<TrainingRanks>& ranks) {
   if (!ranks) return {};
-  return ModelSharding{
-      .comm = ranks->comm, .plan = ranks->plan, .options = {.codecs = ranks->codecs}};
+  return ModelSharding{.comm = ranks->comm,
+                       .plan = ranks->plan,
+                       .options = {.codecs = ranks->codecs, .route = ranks->route}};
 }
 
 }  // namespace

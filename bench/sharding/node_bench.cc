@@ -4,8 +4,9 @@
 //   bazel run -c opt //bench/sharding:node_bench -- --nodes 2 --local 4 [--json OUT]
 //
 // Ranks are threads of one process; a node's link to other nodes has the given speed, of which each
-// of its ranks has its share (comm/slow_communicator.h). Table i lies on node i (table_row_wise), or half of its columns lie on it
-// and half on the next node (grid_shard). Warm caches; both routes in turn.
+// of its ranks has its share (comm/slow_communicator.h). Table i lies on node i (table_row_wise),
+// or half of its columns lie on it and half on the next node (grid_shard). Warm caches; both routes
+// in turn.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>

@@ -112,8 +112,8 @@ void AddReshardCommand(Command app) {
       .Value("N");
   command
       .Add("--plan", f->plan,
-           "Sharding plan: a plan file; table_wise, row_wise, column_wise or data_parallel "
-           "for every table; or auto, which runs the planner")
+           "Sharding plan: a plan file; table_wise, row_wise, table_row_wise, column_wise or "
+           "data_parallel for every table; or auto, which runs the planner")
       .Value("PLAN");
   command
       .Add("--topology", f->topology,

@@ -18,8 +18,9 @@ struct TrainFlags {
   std::string config, train_rows, eval_rows, checkpoint, resume, json, run;
   std::string device = "cpu", comm = "auto";
   std::string metrics, tensorboard;
-  std::string plan, topology, save_plan, wire_codecs;
-  std::string memory_limit;  // "": what there is
+  std::string plan, topology, save_plan, wire_codecs, route;
+  std::optional<int> ranks_per_node;  // as mpirun says
+  std::string memory_limit;           // "": what there is
   std::string pipeline = "none", trace;
   std::vector<std::string> data, eval, set;
   EvaluationFlags evaluation;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/plan/auto_plan.h"
+#include "cli/rank_layout.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/train/rank_reports.h"
@@ -20,13 +21,6 @@
 
 namespace tessera::cli {
 namespace {
-
-// The ranks of one node, if all nodes have as many; else all ranks.
-RankLayout LayoutOf(const Communicator& comm) {
-  const int here = UnderMpirun() ? MpiLocalSize() : 0;
-  const bool known = here > 0 && comm.size() % here == 0;
-  return {comm.size(), known ? here : comm.size()};
-}
 
 // Whether threads of the pipeline exchange at the same time.
 bool PipelineNeedsThread(const TrainFlags& flags) {
@@ -111,6 +105,8 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
       {"--skip-bad-lines", Given(flags.skip_bad_lines)},
       {"--pipeline", flags.pipeline},
       {"--wire-codecs", flags.wire_codecs},
+      {"--route", flags.route},
+      {"--ranks-per-node", std::to_string(flags.ranks_per_node.value_or(0))},
       {"--checkpoint", Given(!flags.checkpoint.empty())},
       {"--best", Given(!flags.evaluation.best.empty())},
       {"--checkpoint-every", std::to_string(flags.checkpoint_every)},
@@ -129,7 +125,7 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
 
 TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
                                 const TrainConfig& config) {
-  const RankLayout layout = LayoutOf(comm);
+  const RankLayout layout = RankLayoutSync(comm, flags.ranks_per_node);
   TrainingRanks ranks{
       .comm = &comm,
       .plan = flags.plan == "auto"
@@ -137,6 +133,7 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
                   : MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables),
                                   config.managed_collision)};
   CheckAgreement(comm, FactsOf(ranks.plan));
+  if (!flags.route.empty()) ranks.route = ParseOutputRoute(flags.route);
   if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
   return ranks;
 }
@@ -147,10 +144,11 @@ void SavePlan(const TrainFlags& flags, const TrainingRanks& ranks) {
 }
 
 TrainingPlace PlaceOf(const TrainingRanks& ranks) {
-  const int here = LayoutOf(*ranks.comm).local_size;
+  const int size = ranks.comm->size(), here = UnderMpirun() ? MpiLocalSize() : size;
+  const int together = here > 0 && size % here == 0 ? here : size;
   TrainingPlace place = {.plan = &ranks.plan, .ranks = {}};
-  const int first = ranks.comm->rank() / here * here;
-  for (int r = first; r < first + here; ++r) place.ranks.push_back(r);
+  const int first = ranks.comm->rank() / together * together;
+  for (int r = first; r < first + together; ++r) place.ranks.push_back(r);
   return place;
 }
 

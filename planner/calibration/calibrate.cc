@@ -63,7 +63,8 @@ MachineProfile FromRank0(Communicator& comm, const MachineProfile& profile) {
 MachineProfile Calibrate(Context& ctx, Communicator& comm, const CalibrateOptions& options) {
   MachineProfile profile = Described(ctx, comm, options);
   Progress progress(options, comm);
-  MeasureCollectives(ctx, comm, options.sizes, progress.Until(0.2), profile);
+  const int local_size = options.local_size > 0 ? options.local_size : comm.size();
+  MeasureCollectives(ctx, comm, local_size, options.sizes, progress.Until(0.2), profile);
   const auto group = comm.Split(comm.rank() < profile.measuring_ranks ? 0 : -1, comm.rank());
   if (group) {
     Rounds rounds(ctx, *group, options.sizes.seconds_a_point);

@@ -16,7 +16,8 @@ namespace tessera {
 
 struct CalibrateOptions {
   MeasureSizes sizes = {};
-  int cores = 0;  // of the node; 0: as many as the machine says, or, on a GPU, one a rank
+  int cores = 0;       // of the node; 0: as many as the machine says, or, on a GPU, one a rank
+  int local_size = 0;  // ranks of a node, which divide all ranks; 0: all are on one
   // Called on rank 0 with what is measured next, and how much is done, from 0 to 1.
   std::function<void(const std::string&, double)> progress = {};
 };

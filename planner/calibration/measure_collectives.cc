@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "planner/calibration/group_sizes.h"
@@ -30,8 +31,9 @@ class Collective {
       : ctx_(ctx), comm_(comm), op_(op), bytes_(bytes) {
     if (op == CollectiveOp::kNumbers) return;
     const int64_t others = std::max(1, comm.size() - 1);
-    const int64_t elements = op == CollectiveOp::kAllToAll ? bytes / others / 4 : bytes / 4;
-    if (op != CollectiveOp::kAllToAll) {
+    const bool to_each = op != CollectiveOp::kAllGather && op != CollectiveOp::kAllReduce;
+    const int64_t elements = to_each ? bytes / others / 4 : bytes / 4;
+    if (!to_each) {
       whole_ = Tensor::Zeros(ctx, {elements});
       return;
     }
@@ -44,6 +46,8 @@ class Collective {
       case CollectiveOp::kNumbers:
         return CallNumbers(ctx_, comm_, bytes_);
       case CollectiveOp::kAllToAll:
+      case CollectiveOp::kAllToAllInside:
+      case CollectiveOp::kAllToAllBetween:
         comm_.AllToAllV(ctx_, parts_, counts_, "measurement of all_to_all").Wait();
         return;
       case CollectiveOp::kAllGather:
@@ -72,12 +76,13 @@ std::vector<int64_t> SizesOf(CollectiveOp op, int64_t largest) {
   return sizes;
 }
 
+// The ranks of other groups may call at the same time.
 std::vector<CollectivePrices> MeasureGroup(Context& ctx, Communicator& comm,
+                                           std::span<const CollectiveOp> ops,
                                            const MeasureSizes& sizes) {
   Rounds rounds(ctx, comm, sizes.seconds_a_point);
   std::vector<CollectivePrices> all;
-  for (const CollectiveOp op : {CollectiveOp::kNumbers, CollectiveOp::kAllToAll,
-                                CollectiveOp::kAllGather, CollectiveOp::kAllReduce}) {
+  for (const CollectiveOp op : ops) {
     CollectivePrices prices{op, comm.size(), {}};
     for (const int64_t bytes : SizesOf(op, sizes.largest_message_bytes)) {
       Collective collective(ctx, comm, op, bytes);
@@ -95,17 +100,28 @@ std::vector<CollectivePrices> MeasureGroup(Context& ctx, Communicator& comm,
 
 }  // namespace
 
-void MeasureCollectives(Context& ctx, Communicator& comm, const MeasureSizes& sizes,
+void MeasureCollectives(Context& ctx, Communicator& comm, int local_size, const MeasureSizes& sizes,
                         const std::function<void(const std::string&)>& said,
                         MachineProfile& profile) {
   MachineProfile measured;
+  const auto measure = [&](Communicator& group, std::span<const CollectiveOp> ops) {
+    for (CollectivePrices& prices : MeasureGroup(ctx, group, ops, sizes))
+      measured.collectives.push_back(std::move(prices));
+  };
+  constexpr CollectiveOp kOps[] = {CollectiveOp::kNumbers, CollectiveOp::kAllToAll,
+                                   CollectiveOp::kAllGather, CollectiveOp::kAllReduce};
   for (const int ranks : GroupSizes(comm.size())) {
     said(Format("collectives over {} ranks", ranks));
     const std::unique_ptr<Communicator> group =
         comm.Split(comm.rank() < ranks ? 0 : -1, comm.rank());
-    if (group)
-      for (CollectivePrices& prices : MeasureGroup(ctx, *group, sizes))
-        measured.collectives.push_back(std::move(prices));
+    if (group) measure(*group, kOps);
+  }
+  if (local_size > 1 && local_size < comm.size()) {
+    said("links inside nodes and between them");
+    constexpr CollectiveOp kInside[] = {CollectiveOp::kAllToAllInside},
+                           kBetween[] = {CollectiveOp::kAllToAllBetween};
+    measure(*comm.SplitLocal(local_size), kInside);
+    measure(*comm.SplitCrossNode(local_size), kBetween);
   }
   // Rank 0 was in every group.
   const std::vector<std::string> texts =

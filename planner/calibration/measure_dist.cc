@@ -132,17 +132,21 @@ std::vector<double> MeanCounts(const PlanWork& work,
 
 // The network's seconds in each phase.
 std::vector<double> Waits(const MachineProfile& profile, const PlanWork& work) {
-  const auto longest = [&](WireBytes RankWork::*bytes) {
+  const auto longest = [&](const auto& bytes_of) {
     double most = 0;
-    for (const RankWork& rank : work.ranks)
-      most = std::max({most, (rank.*bytes).sent, (rank.*bytes).received});
+    for (const RankWork& rank : work.ranks) {
+      const WireBytes& bytes = bytes_of(rank);
+      most = std::max({most, bytes.sent, bytes.received});
+    }
     return CollectiveSeconds(profile, CollectiveOp::kAllToAll, static_cast<int>(work.ranks.size()),
                              most);
   };
   const double numbers =
       CollectiveSeconds(profile, CollectiveOp::kNumbers, static_cast<int>(work.ranks.size()), 0);
-  return {numbers + longest(&RankWork::ids), longest(&RankWork::rows),
-          longest(&RankWork::gradients)};
+  const auto ids = [](const RankWork& w) -> const WireBytes& { return w.ids; };
+  const auto rows = [](const RankWork& w) -> const WireBytes& { return w.rows.direct; };
+  const auto gradients = [](const RankWork& w) -> const WireBytes& { return w.gradients.direct; };
+  return {numbers + longest(ids), longest(rows), longest(gradients)};
 }
 
 template <size_t n>

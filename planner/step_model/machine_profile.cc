@@ -7,8 +7,9 @@
 namespace tessera {
 namespace {
 
-constexpr CollectiveOp kOps[] = {CollectiveOp::kNumbers, CollectiveOp::kAllToAll,
-                                 CollectiveOp::kAllGather, CollectiveOp::kAllReduce};
+constexpr CollectiveOp kOps[] = {CollectiveOp::kNumbers,        CollectiveOp::kAllToAll,
+                                 CollectiveOp::kAllGather,      CollectiveOp::kAllReduce,
+                                 CollectiveOp::kAllToAllInside, CollectiveOp::kAllToAllBetween};
 
 // The measured group that comes nearest, by ratio, among those that `fits` takes; null if none
 // does.
@@ -28,7 +29,10 @@ const CollectivePrices* NearestOf(const MachineProfile& profile, CollectiveOp op
   const auto fits = [op](const CollectivePrices& c) {
     return c.op == op && c.ranks > 1 && !c.by_bytes.empty();
   };
-  return Nearest(profile.collectives, ranks, fits);
+  const CollectivePrices* nearest = Nearest(profile.collectives, ranks, fits);
+  const bool of_nodes = op == CollectiveOp::kAllToAllInside || op == CollectiveOp::kAllToAllBetween;
+  return nearest == nullptr && of_nodes ? NearestOf(profile, CollectiveOp::kAllToAll, ranks)
+                                        : nearest;
 }
 
 }  // namespace
@@ -55,6 +59,10 @@ std::string ToString(CollectiveOp op) {
       return "all_gather";
     case CollectiveOp::kAllReduce:
       return "all_reduce";
+    case CollectiveOp::kAllToAllInside:
+      return "all_to_all_inside";
+    case CollectiveOp::kAllToAllBetween:
+      return "all_to_all_between";
   }
   TESSERA_FAIL("unknown CollectiveOp {}", static_cast<int>(op));
 }

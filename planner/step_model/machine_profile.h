@@ -66,12 +66,22 @@ using OutputCounts = std::array<double, kOutputItems>;
 const std::array<std::string, kInputItems>& InputItemNames();
 const std::array<std::string, kOutputItems>& OutputItemNames();
 
-enum class CollectiveOp { kNumbers, kAllToAll, kAllGather, kAllReduce };
-std::string ToString(CollectiveOp op);  // "numbers", "all_to_all", "all_gather", "all_reduce"
+// The last two are an all-to-all of the ranks of one node, and of those that have the same place in
+// every node; of all places at a time. Where they were not measured, they take as long as any.
+enum class CollectiveOp {
+  kNumbers,
+  kAllToAll,
+  kAllGather,
+  kAllReduce,
+  kAllToAllInside,
+  kAllToAllBetween
+};
+// "numbers", "all_to_all", "all_gather", "all_reduce", "all_to_all_inside", "all_to_all_between".
+std::string ToString(CollectiveOp op);
 // The inverse. Throws Error, which lists the names, for anything else.
 CollectiveOp ParseCollectiveOp(const std::string& name);
 
-// Time of one call by its bytes: those a rank sends to others (all_to_all, numbers), or gives
+// Time of one call by its bytes: those a rank sends to others (all-to-alls, numbers), or gives
 // (all_gather, all_reduce).
 struct CollectivePrices {
   CollectiveOp op = CollectiveOp::kAllToAll;

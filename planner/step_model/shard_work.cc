@@ -147,30 +147,73 @@ void AddIds(const WorkSettings& s, const StepTable& table, const Reading& one, b
   }
 }
 
-// Rows of one feature on their way home, and gradients on the way back.
-void AddRows(const WorkSettings& s, const Part& part, const Reading& one, ShardWork& work) {
-  const double others = s.ranks - 1, rows = one.outputs(part.table), columns = part.columns;
-  const double bytes = rows * columns * kFloat, elements = rows * columns;
+// Rows of one feature for one rank's bags, as they travel.
+struct Travel {
+  double rows, bytes, elements;  // of f32
+  double there, back;            // bytes with the codecs
+  CodecPrices forward, backward;
+};
+
+Travel TravelOf(const WorkSettings& s, const Part& part, const Reading& one) {
+  const double rows = one.outputs(part.table), columns = part.columns;
   const WireCodecs& codecs = s.load->codecs;
-  const CodecPrices forward = PricesOf(*s.profile, codecs.forward),
-                    backward = PricesOf(*s.profile, codecs.backward);
-  const double there = rows * EncodedRow(codecs.forward, columns),
-               back = rows * EncodedRow(codecs.backward, columns);
-  RankWork &own = work.own, &home = work.everyone;
-  for (OutputCounts* counts : {&home.output, &home.gradient}) {
-    (*counts)[kOutputBlocks] += 1;
-    (*counts)[kBlockRows] += rows;
-    (*counts)[kOutputBlockBytes] += bytes;
+  return {rows,
+          rows * columns * kFloat,
+          rows * columns,
+          rows * EncodedRow(codecs.forward, columns),
+          rows * EncodedRow(codecs.backward, columns),
+          PricesOf(*s.profile, codecs.forward),
+          PricesOf(*s.profile, codecs.backward)};
+}
+
+// A block of columns that is gathered into outputs `times` times, and spread from gradients.
+// blocks: below 1 for a part of one.
+void AddBlocks(const Travel& t, double blocks, double times, double bytes, RankWork& work) {
+  for (OutputCounts* counts : {&work.output, &work.gradient}) {
+    (*counts)[kOutputBlocks] += blocks * times;
+    (*counts)[kBlockRows] += blocks * times * t.rows;
+    (*counts)[kOutputBlockBytes] += times * bytes;
   }
-  own.gradient[kReturnedBytes] += bytes * s.ranks;
-  own.output_codec += elements * s.ranks * forward.encode;
-  home.output_codec += elements * forward.decode;
-  home.gradient_codec += elements * backward.encode;
-  own.gradient_codec += elements * s.ranks * backward.decode;
-  own.rows += {others * there, -there};
-  home.rows.received += there;
-  own.gradients += {-back, others * back};
-  home.gradients.sent += back;
+}
+
+// Rows of one feature on their way home, and gradients on the way back: to every rank directly.
+void AddRowsDirect(const WorkSettings& s, const Travel& t, ShardWork& work) {
+  const double others = s.ranks - 1;
+  RankWork &own = work.own, &home = work.everyone;
+  AddBlocks(t, 1, 1, t.bytes, home);
+  own.gradient[kReturnedBytes] += t.bytes * s.ranks;
+  own.output_codec += t.elements * s.ranks * t.forward.encode;
+  home.output_codec += t.elements * t.forward.decode;
+  home.gradient_codec += t.elements * t.backward.encode;
+  own.gradient_codec += t.elements * s.ranks * t.backward.decode;
+  own.rows.direct += {others * t.there, -t.there};
+  home.rows.direct.received += t.there;
+  own.gradients.direct += {-t.back, others * t.back};
+  home.gradients.direct.sent += t.back;
+}
+
+// By node: the shard's rank joins its rows for each place of a node, every rank of its node adds up
+// what it got for its place in all nodes, and sends the sum there.
+void AddRowsByNode(const WorkSettings& s, const Travel& t, double blocks, ShardWork& work) {
+  const double local = s.local_size, nodes = s.ranks / local;
+  RankWork &own = work.own, &node = work.node, &home = work.everyone;
+  own.output[kOutputBlockBytes] += t.bytes * s.ranks;
+  own.gradient[kReturnedBytes] += t.bytes * s.ranks;
+  AddBlocks(t, blocks, nodes, t.bytes, node);
+  AddBlocks(t, blocks, 1, t.bytes * blocks, home);
+  own.rows.inside += {(local - 1) * nodes * t.bytes, -nodes * t.bytes};
+  node.rows.inside.received += nodes * t.bytes;
+  own.gradients.inside += {-nodes * t.bytes, (local - 1) * nodes * t.bytes};
+  node.gradients.inside.sent += nodes * t.bytes;
+  const double there = t.there * blocks, back = t.back * blocks, elements = t.elements * blocks;
+  node.rows.between += {(nodes - 1) * there, -there};
+  home.rows.between.received += there;
+  node.gradients.between += {-back, (nodes - 1) * back};
+  home.gradients.between.sent += back;
+  node.output_codec += elements * nodes * t.forward.encode;
+  home.output_codec += elements * t.forward.decode;
+  home.gradient_codec += elements * t.backward.encode;
+  node.gradient_codec += elements * nodes * t.backward.decode;
 }
 
 RankWork Calls(const MachineProfile& profile, bool own, bool replicas) {
@@ -185,6 +228,13 @@ RankWork Calls(const MachineProfile& profile, bool own, bool replicas) {
 }
 
 }  // namespace
+
+RouteBytes& RouteBytes::operator+=(const RouteBytes& other) {
+  direct += other.direct;
+  inside += other.inside;
+  between += other.between;
+  return *this;
+}
 
 WireBytes& WireBytes::operator+=(const WireBytes& other) {
   sent += other.sent;
@@ -208,7 +258,7 @@ RankWork& RankWork::operator+=(const RankWork& other) {
 }
 
 ShardWork WorkOfShard(const WorkSettings& s, const StepTable& table, const Shard& shard,
-                      bool first_column_block, ComputeKernel kernel) {
+                      bool first_column_block, ComputeKernel kernel, const ShardRoute& route) {
   const Part part{table, static_cast<double>(shard.columns), static_cast<double>(shard.rows),
                   FactorsOf(*s.profile, kernel)};
   const bool whole = shard.rows == table.rows;
@@ -220,7 +270,11 @@ ShardWork WorkOfShard(const WorkSettings& s, const StepTable& table, const Shard
     const Reading one{f, f.bags, f.ids * share};
     const Reading all{f, f.bags * s.ranks, one.ids * s.ranks};
     AddIds(s, table, one, whole, !first_column_block, work);
-    AddRows(s, part, one, work);
+    const Travel travel = TravelOf(s, part, one);
+    if (route.by_node)
+      AddRowsByNode(s, travel, route.blocks, work);
+    else
+      AddRowsDirect(s, travel, work);
     work.own.lookup += LookupSeconds(s, part, all);
     readings.push_back(all);
   }
@@ -237,12 +291,9 @@ ShardWork WorkOfReplica(const WorkSettings& s, const StepTable& table, ComputeKe
   const double both_ways = 2 * s.ranks, others = s.ranks - 1;
   for (const StepFeature& f : table.features) {
     const Reading one{f, f.bags, f.ids}, all{f, f.bags * s.ranks, f.ids * s.ranks};
-    const double rows = one.outputs(table), bytes = rows * part.columns * kFloat;
-    for (OutputCounts* counts : {&home.output, &home.gradient}) {
-      (*counts)[kOutputBlocks] += 1;
-      (*counts)[kBlockRows] += rows;
-      (*counts)[kOutputBlockBytes] += bytes;
-    }
+    const Travel travel = TravelOf(s, part, one);
+    const double bytes = travel.bytes;
+    AddBlocks(travel, 1, 1, bytes, home);
     home.lookup += LookupSeconds(s, part, one);
     home.input[kCheckedIds] += f.ids;
     home.input[kInputSegments] += both_ways;
@@ -264,10 +315,14 @@ RankWork WorkOfTable(const StepTable& table) {
   return work;
 }
 
-PlanWork WorkOfPlan(const WorkSettings& s, const ShardingPlan& plan) {
+PlanWork WorkOfPlan(const WorkSettings& given, const ShardingPlan& plan) {
+  WorkSettings s = given;
+  s.local_size = plan.local_size;
+  const PlanRoutes routes(*s.load, plan);
   PlanWork work;
   work.ranks.resize(static_cast<size_t>(plan.world_size));
   std::vector<bool> own(work.ranks.size());
+  std::vector<RankWork> nodes(work.ranks.size() / static_cast<size_t>(plan.local_size));
   RankWork everyone;
   for (const StepTable& table : s.load->tables) {
     const TableSharding& sharding = plan.tables.at(table.name);
@@ -277,18 +332,21 @@ PlanWork WorkOfPlan(const WorkSettings& s, const ShardingPlan& plan) {
       work.replicas = true;
       continue;
     }
+    (routes.ByNode(table) ? work.by_node : work.direct) = true;
     for (const Shard& shard : sharding.shards) {
       if (shard.rows == 0) continue;
       const auto r = static_cast<size_t>(shard.rank);
-      const ShardWork parts =
-          WorkOfShard(s, table, shard, shard.column_offset == 0, sharding.kernel);
+      const ShardWork parts = WorkOfShard(s, table, shard, shard.column_offset == 0,
+                                          sharding.kernel, routes.Of(table, shard));
       work.ranks[r] += parts.own;
+      nodes[r / static_cast<size_t>(plan.local_size)] += parts.node;
       own[r] = true;
       everyone += parts.everyone;
     }
   }
   for (size_t r = 0; r < work.ranks.size(); ++r) {
     work.ranks[r] += everyone;
+    work.ranks[r] += nodes[r / static_cast<size_t>(plan.local_size)];
     work.ranks[r] += Calls(*s.profile, own[r], work.replicas);
   }
   return work;

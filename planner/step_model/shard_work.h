@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/step_model/machine_profile.h"
+#include "planner/step_model/plan_routes.h"
 #include "planner/step_model/step_load.h"
 #include "planner/step_model/working_set.h"
 
@@ -19,19 +20,29 @@ struct WireBytes {
   WireBytes& operator+=(const WireBytes& other);
 };
 
+// Bytes of rows, or of their gradients, by the way they take (sharding/exchange/node_routes.h).
+struct RouteBytes {
+  WireBytes direct;           // to every rank
+  WireBytes inside, between;  // by node
+
+  RouteBytes& operator+=(const RouteBytes& other);
+};
+
 // Work of one rank. Seconds for what hangs on curves, counts and bytes for the rest.
 struct RankWork {
   InputCounts input = {};
   OutputCounts output = {}, gradient = {};
   double lookup = 0, output_codec = 0, gradient_codec = 0, update = 0;  // seconds
-  WireBytes ids, rows, gradients;
+  WireBytes ids;
+  RouteBytes rows, gradients;
   double gathered = 0;  // bytes that a rank gives to all others (data_parallel)
 
   RankWork& operator+=(const RankWork& other);
 };
 
+// node: of the ranks of its node; everyone: of all.
 struct ShardWork {
-  RankWork own, everyone;
+  RankWork own, node, everyone;
 };
 
 // Settings beside the shard.
@@ -39,13 +50,13 @@ struct WorkSettings {
   const MachineProfile* profile = nullptr;
   const WorkingSet* working_set = nullptr;
   const StepLoad* load = nullptr;
-  double ranks = 1;
+  double ranks = 1, local_size = 1;  // of all nodes, and of one
 };
 
 // A rectangle of a table that is not data_parallel. first_column_block: of those of its rows, in
 // the order of the plan; the ids of the others are copies. REQUIRES: the shard has rows.
 ShardWork WorkOfShard(const WorkSettings& settings, const StepTable& table, const Shard& shard,
-                      bool first_column_block, ComputeKernel kernel);
+                      bool first_column_block, ComputeKernel kernel, const ShardRoute& route = {});
 
 // A data_parallel table: all its work is everyone's.
 ShardWork WorkOfReplica(const WorkSettings& settings, const StepTable& table, ComputeKernel kernel);
@@ -56,7 +67,8 @@ RankWork WorkOfTable(const StepTable& table);
 // A whole step under a plan, with the calls that it makes whatever it moves.
 struct PlanWork {
   std::vector<RankWork> ranks;
-  bool replicas = false;  // there are data_parallel tables
+  bool replicas = false;                 // there are data_parallel tables
+  bool direct = false, by_node = false;  // how rows return; sequences directly
 };
 // REQUIRES: the plan is one of these tables and ranks.
 PlanWork WorkOfPlan(const WorkSettings& settings, const ShardingPlan& plan);

@@ -1,5 +1,7 @@
 #include "planner/step_model/step_memory.h"
 
+#include "planner/step_model/plan_routes.h"
+
 namespace tessera {
 namespace {
 
@@ -37,6 +39,19 @@ double Workspace(const StepTable& table, double rows, const Part& p, double rank
 MemoryBytes Kept(const StepTable& table, double rows, double columns) {
   return {.rows = rows * columns * static_cast<double>(SizeOf(table.row_type)),
           .states = rows * BytesOfStates(table, columns)};
+}
+
+// Rows that return by node: the shard's rank joins them by place, and each rank of its node holds
+// what it received for its place in all nodes, and the sums.
+void AddByNode(const StepTable& table, const Shard& shard, const ShardingPlan& plan,
+               std::vector<MemoryBytes>& ranks) {
+  const int local = plan.local_size, first = shard.rank / local * local;
+  for (const StepFeature& f : table.features) {
+    const double moved = f.bags * static_cast<double>(shard.columns) * kFloat;
+    ranks[static_cast<size_t>(shard.rank)].rows_moved += plan.world_size * moved;
+    for (int r = first; r < first + local; ++r)
+      ranks[static_cast<size_t>(r)].rows_moved += 2 * moved * (plan.world_size / local);
+  }
 }
 
 }  // namespace
@@ -88,6 +103,7 @@ std::vector<MemoryBytes> MemoryOfPlan(const StepLoad& load, const ShardingPlan& 
                                       double batches_in_flight) {
   CheckPlan(plan, ShapesOf(load));
   const MemorySettings settings{&load, static_cast<double>(plan.world_size), batches_in_flight};
+  const PlanRoutes routes(load, plan);
   std::vector<MemoryBytes> ranks(static_cast<size_t>(plan.world_size));
   MemoryBytes everyone;
   for (const StepTable& table : load.tables) {
@@ -103,6 +119,7 @@ std::vector<MemoryBytes> MemoryOfPlan(const StepLoad& load, const ShardingPlan& 
       const ShardMemory memory = MemoryOfShard(settings, table, shard);
       ranks[static_cast<size_t>(shard.rank)] += memory.own;
       everyone += memory.everyone;
+      if (routes.ByNode(table)) AddByNode(table, shard, plan, ranks);
     }
   }
   for (MemoryBytes& rank : ranks) rank += everyone;

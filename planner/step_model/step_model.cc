@@ -122,15 +122,28 @@ RankSeconds StepModel::SecondsOf(const RankWork& work) const {
   return s * OverheadOf(profile_, layout_.world_size).factor;
 }
 
-void StepModel::AddWire(const RankWork& work, bool replicas, RankSeconds& s) const {
+double StepModel::RouteSeconds(const RouteBytes& bytes, const PlanWork& plan) const {
+  const int ranks = layout_.world_size, local = layout_.local_size;
+  double seconds = 0;
+  if (plan.direct || !plan.by_node)
+    seconds += CollectiveSeconds(profile_, CollectiveOp::kAllToAll, ranks, Larger(bytes.direct));
+  if (plan.by_node)
+    seconds +=
+        CollectiveSeconds(profile_, CollectiveOp::kAllToAllInside, local, Larger(bytes.inside)) +
+        CollectiveSeconds(profile_, CollectiveOp::kAllToAllBetween, ranks / local,
+                          Larger(bytes.between));
+  return seconds;
+}
+
+void StepModel::AddWire(const RankWork& work, const PlanWork& plan, RankSeconds& s) const {
   const auto seconds = [&](CollectiveOp op, double bytes) {
     return CollectiveSeconds(profile_, op, layout_.world_size, bytes);
   };
   s.ids_wire +=
       seconds(CollectiveOp::kNumbers, 0) + seconds(CollectiveOp::kAllToAll, Larger(work.ids));
-  s.rows_wire += seconds(CollectiveOp::kAllToAll, Larger(work.rows));
-  s.gradients_wire += seconds(CollectiveOp::kAllToAll, Larger(work.gradients));
-  if (!replicas) return;
+  s.rows_wire += RouteSeconds(work.rows, plan);
+  s.gradients_wire += RouteSeconds(work.gradients, plan);
+  if (!plan.replicas) return;
   s.ids_wire += seconds(CollectiveOp::kNumbers, 0) + seconds(CollectiveOp::kAllToAll, 0);
   s.gradients_wire += seconds(CollectiveOp::kAllGather, work.gathered);
 }
@@ -151,7 +164,7 @@ StepPrediction StepModel::Predict(const ShardingPlan& plan) const {
   std::vector<RankSeconds> seconds;
   for (const RankWork& of_rank : work.ranks) {
     seconds.push_back(SecondsOf(of_rank));
-    AddWire(of_rank, work.replicas, seconds.back());
+    AddWire(of_rank, work, seconds.back());
     AddDense(seconds.back());
   }
   StepPrediction step =
@@ -163,21 +176,33 @@ StepPrediction StepModel::Predict(const ShardingPlan& plan) const {
 ShardSeconds StepModel::PriceShard(int table, ShardingType type, const Shard& shard,
                                    bool first_column_block, ComputeKernel kernel) const {
   const StepTable& t = load_.tables.at(static_cast<size_t>(table));
-  const double all_to_all = CollectiveSlope(profile_, CollectiveOp::kAllToAll, layout_.world_size),
-               all_gather = CollectiveSlope(profile_, CollectiveOp::kAllGather, layout_.world_size);
+  const int world = layout_.world_size, local = layout_.local_size;
+  const double all_to_all = CollectiveSlope(profile_, CollectiveOp::kAllToAll, world),
+               inside = CollectiveSlope(profile_, CollectiveOp::kAllToAllInside, local),
+               between = CollectiveSlope(profile_, CollectiveOp::kAllToAllBetween, world / local),
+               all_gather = CollectiveSlope(profile_, CollectiveOp::kAllGather, world);
   // Sent and received are half of a step's traffic each: over all ranks they are equal.
+  const auto half = [](const WireBytes& bytes) { return (bytes.sent + bytes.received) / 2; };
+  const auto routed = [&](const RouteBytes& bytes) {
+    return all_to_all * half(bytes.direct) + inside * half(bytes.inside) +
+           between * half(bytes.between);
+  };
   const auto priced = [&](const RankWork& work) {
     RankSeconds s = SecondsOf(work);
-    s.ids_wire = all_to_all * (work.ids.sent + work.ids.received) / 2;
-    s.rows_wire = all_to_all * (work.rows.sent + work.rows.received) / 2;
-    s.gradients_wire = all_to_all * (work.gradients.sent + work.gradients.received) / 2 +
-                       all_gather * work.gathered;
+    s.ids_wire = all_to_all * half(work.ids);
+    s.rows_wire = routed(work.rows);
+    s.gradients_wire = routed(work.gradients) + all_gather * work.gathered;
     return s;
   };
   if (type == ShardingType::kDataParallel)
     return {priced(WorkOfReplica(settings(), t, kernel).everyone), {}};
   if (shard.rows == 0) return {};
-  const ShardWork work = WorkOfShard(settings(), t, shard, first_column_block, kernel);
+  // The blocks of rows of these types lie in one node, where they are alike: a rank has the node's
+  // work of all of them.
+  const bool sums = type == ShardingType::kTableRowWise || type == ShardingType::kGridShard;
+  const ShardRoute route = {sums && !t.sequences && local > 1 && local < world, 1.0 / local};
+  ShardWork work = WorkOfShard(settings(), t, shard, first_column_block, kernel, route);
+  for (int part = 0; part < local; ++part) work.own += work.node;
   return {priced(work.own), priced(work.everyone)};
 }
 

@@ -76,10 +76,12 @@ class StepModel {
 
  private:
   WorkSettings settings() const {
-    return {&profile_, &working_set_, &load_, static_cast<double>(layout_.world_size)};
+    return {&profile_, &working_set_, &load_, static_cast<double>(layout_.world_size),
+            static_cast<double>(layout_.local_size)};
   }
   RankSeconds SecondsOf(const RankWork& work) const;
-  void AddWire(const RankWork& work, bool replicas, RankSeconds& seconds) const;
+  double RouteSeconds(const RouteBytes& bytes, const PlanWork& plan) const;
+  void AddWire(const RankWork& work, const PlanWork& plan, RankSeconds& seconds) const;
   void AddDense(RankSeconds& seconds) const;
 
   MachineProfile profile_;

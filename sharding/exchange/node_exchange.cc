@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/tensor.h"
 #include "sharding/exchange/copy_segments.h"
 
 namespace tessera {

@@ -17,6 +17,7 @@
 #include "comm/communicator.h"
 #include "quant/wire_codec.h"
 #include "runtime/context.h"
+#include "runtime/tensor.h"
 #include "sharding/exchange/column_blocks.h"
 #include "sharding/exchange/float_exchange.h"
 #include "sharding/exchange/node_routes.h"

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "runtime/base/names.h"
+
 namespace tessera {
 namespace {
 
@@ -66,12 +68,6 @@ std::vector<NodeBlock> Summed(std::vector<NodeBlock> blocks,
   return summed;
 }
 
-int64_t ColumnsOf(const std::vector<NodeBlock>& blocks) {
-  int64_t columns = 0;
-  for (const NodeBlock& block : blocks) columns += block.columns;
-  return columns;
-}
-
 std::vector<std::vector<NodeBlock>> BlocksOfNodes(const DistLayout& layout, size_t local_size) {
   const std::map<Columns, size_t> counts = CountBlocks(layout);
   std::vector<std::vector<NodeBlock>> nodes;
@@ -82,27 +78,36 @@ std::vector<std::vector<NodeBlock>> BlocksOfNodes(const DistLayout& layout, size
   return nodes;
 }
 
+constexpr const char* kRouteNames[] = {"auto", "direct", "by_node"};
+
 }  // namespace
+
+std::string ToString(OutputRoute route) { return kRouteNames[static_cast<int>(route)]; }
+OutputRoute ParseOutputRoute(const std::string& name) {
+  return internal::ParseName<OutputRoute>(name, "route", kRouteNames);
+}
 
 std::vector<std::vector<NodeBlock>> BlocksOfNodes(const DistLayout& layout) {
   return BlocksOfNodes(layout, static_cast<size_t>(layout.local_size));
 }
 
 bool PaysByNode(const DistLayout& layout, int local_size) {
-  constexpr int64_t kInsidePerBetween = 4;
-  const auto world = static_cast<int64_t>(layout.ranks.size());
-  const int64_t local = local_size, nodes = world / local;
-  if (local == 1 || nodes == 1) return false;
-  int64_t parts = 0, sums = 0;  // columns of all nodes
-  for (const auto& node : BlocksOfNodes(layout, static_cast<size_t>(local_size))) {
-    sums += ColumnsOf(node);
-    for (const NodeBlock& block : node)
-      parts += block.columns * static_cast<int64_t>(block.parts.size());
-  }
+  double parts = 0, sums = 0;
+  for (const auto& node : BlocksOfNodes(layout, static_cast<size_t>(local_size)))
+    for (const NodeBlock& block : node) {
+      sums += static_cast<double>(block.columns);
+      parts += static_cast<double>(block.columns) * static_cast<double>(block.parts.size());
+    }
+  return PaysByNode(parts, sums, static_cast<int>(layout.ranks.size()), local_size);
+}
+
+bool PaysByNode(double parts, double sums, int world_size, int local_size) {
+  constexpr double kInsidePerBetween = 4;
+  const int nodes = world_size / local_size;
   // A block goes from its node to the bags of all the others. Inside, a rank gives its node's other
-  // ranks their own bags' parts directly; by node, those of all nodes.
-  const int64_t saved = (parts - sums) * (world - local);
-  const int64_t more_inside = parts * (local - 1) * (nodes - 1);
+  // ranks the parts of their own bags; by node, those of the bags of all nodes.
+  const double saved = (parts - sums) * (world_size - local_size);
+  const double more_inside = parts * (local_size - 1) * (nodes - 1);
   return saved * kInsidePerBetween > more_inside;
 }
 

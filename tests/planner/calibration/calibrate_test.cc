@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
+#include "comm/slow_communicator.h"
 #include "planner/calibration/machine_profile_json.h"
 #include "tests/testing/devices.h"
 
@@ -61,6 +62,24 @@ TEST_P(CalibrateTest, FillsEveryPartAlikeOnAllRanks) {
   EXPECT_GT(Price(p.gradient_dist, {1, 1, 1, 1, 1}), 0);
   for (const CollectivePrices& c : p.collectives)
     for (const CostPoint& point : c.by_bytes) EXPECT_GT(point.seconds, 0);
+}
+
+TEST(Calibrate, MeasuresTheLinksOfNodes) {
+  RunLocalRanks(4, [&](Communicator& local) {
+    Context ctx({.threads = 1});
+    const auto comm = MakeSlowCommunicator(local.Split(0, local.rank()),
+                                           SlowNodes{.local_size = 2, .between = {0.005, 0}});
+    CalibrateOptions options = Small();
+    options.local_size = 2;
+    const MachineProfile p = Calibrate(ctx, *comm, options);
+    const auto seconds = [&](CollectiveOp op) {
+      for (const CollectivePrices& c : p.collectives)
+        if (c.op == op) return c.ranks == 2 ? c.by_bytes.front().seconds : -1;
+      return -2.0;
+    };
+    EXPECT_GE(seconds(CollectiveOp::kAllToAllBetween), 0.005);
+    EXPECT_GT(seconds(CollectiveOp::kAllToAllInside), 0);
+  });
 }
 
 TEST(Calibrate, OneRankHasNoExchanges) {

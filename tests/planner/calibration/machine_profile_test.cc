@@ -66,6 +66,15 @@ TEST(CollectiveSeconds, TakesTheNearestNumberOfRanks) {
   EXPECT_EQ(CollectiveSeconds({}, CollectiveOp::kAllToAll, 4, 1e6), 0);
 }
 
+TEST(CollectiveSeconds, LinksOfNodesTakeAsLongAsAnyWhereTheyWereNotMeasured) {
+  MachineProfile p = MadeUpProfile();
+  EXPECT_DOUBLE_EQ(CollectiveSeconds(p, CollectiveOp::kAllToAllInside, 2, 1e6), 2e-5 + 1e-3);
+  p.collectives.push_back({CollectiveOp::kAllToAllInside, 2, {{4096, 1e-6}, {1e6, 1e-5}}});
+  EXPECT_DOUBLE_EQ(CollectiveSeconds(p, CollectiveOp::kAllToAllInside, 2, 1e6), 1e-5);
+  EXPECT_DOUBLE_EQ(CollectiveSeconds(p, CollectiveOp::kAllToAllBetween, 2, 1e6), 2e-5 + 1e-3);
+  EXPECT_EQ(MachineProfileFromJson(MachineProfileToJson(p), "").collectives, p.collectives);
+}
+
 TEST(OverheadOf, TakesTheNearestNumberOfRanks) {
   EXPECT_EQ(OverheadOf(MadeUpProfile(), 8).factor, 1.2);
   EXPECT_EQ(OverheadOf(MadeUpProfile(), 1).factor, 1.1);

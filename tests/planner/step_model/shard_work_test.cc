@@ -53,11 +53,15 @@ std::vector<double> BytesSent(const StepLoad& load, const ShardingPlan& plan) {
     lengths.assign(keys.size() * kBags, kIds / kBags);
     const auto kjt = KeyedJaggedTensor::FromLengthsSync(keys, Tensor::From(ctx, ids),
                                                         Tensor::From(ctx, lengths));
-    const int64_t before = comm.bytes_sent();
+    const auto all_sent = [&] {
+      const NodeExchange* nodes = tables.by_node();
+      return comm.bytes_sent() + (nodes ? nodes->bytes_inside() + nodes->bytes_between() : 0);
+    };
+    const int64_t before = all_sent();
     Tape tape(ctx);
     const Variable out = tables.Forward(ctx, kjt)[0];
     tape.Backward(out, Tensor::Full(ctx, out.value().shape(), 1));
-    sent[static_cast<size_t>(comm.rank())] = static_cast<double>(comm.bytes_sent() - before);
+    sent[static_cast<size_t>(comm.rank())] = static_cast<double>(all_sent() - before);
   });
   return sent;
 }
@@ -85,8 +89,9 @@ TEST_P(WireBytesTest, AreThoseThatRanksSend) {
     const PlanWork work = WorkOf(load, plan);
     for (size_t r = 0; r < sent.size(); ++r) {
       const RankWork& rank = work.ranks[r];
-      const double predicted =
-          rank.ids.sent + rank.rows.sent + rank.gradients.sent + 3 * rank.gathered;
+      double predicted = rank.ids.sent + 3 * rank.gathered;
+      for (const RouteBytes& bytes : {rank.rows, rank.gradients})
+        predicted += bytes.direct.sent + bytes.inside.sent + bytes.between.sent;
       // The prediction has no counts and padding; ids of row blocks are as many as chance decides.
       EXPECT_NEAR(predicted, sent[r], 0.03 * sent[r] + 700) << "plan " << p << ", rank " << r;
     }
@@ -102,8 +107,8 @@ TEST(PlanWork, SendsWhatItReceives) {
   WireBytes ids, rows, gradients;
   for (const RankWork& rank : WorkOf(load, plan).ranks) {
     ids += rank.ids;
-    rows += rank.rows;
-    gradients += rank.gradients;
+    rows += rank.rows.direct;
+    gradients += rank.gradients.direct;
   }
   EXPECT_NEAR(ids.sent, ids.received, 1e-6 * ids.sent);
   EXPECT_NEAR(rows.sent, rows.received, 1e-6 * rows.sent);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/base/check.h"
 #include "tests/planner/testing/made_up_profile.h"
 
@@ -50,6 +52,39 @@ TEST(StepModel, NamesTheBusiestRank) {
   EXPECT_EQ(step.ranks[0].update, 0);
   EXPECT_GT(step.ranks[0].output_dist, 0);
   EXPECT_LT(Predict(SmallLoad(), kDealt).seconds, step.seconds);
+}
+
+// Links between nodes a hundred times as slow as those inside them.
+MachineProfile SlowBetweenNodes() {
+  MachineProfile profile = MadeUpProfile();
+  profile.cores = 0;
+  for (CollectivePrices& c : profile.collectives) c.by_bytes.back().seconds *= 100;
+  profile.collectives.push_back({CollectiveOp::kAllToAllInside, 2, {{4096, 1e-5}, {1e6, 1e-3}}});
+  profile.collectives.push_back({CollectiveOp::kAllToAllBetween, 2, {{4096, 1e-5}, {1e6, 1e-1}}});
+  return profile;
+}
+
+TEST(StepModel, RowsOfANodeCrossTheNetworkOnce) {
+  const std::map<std::string, TableSharder> in_nodes = {
+      {"a", TableRowWise(0)}, {"b", TableRowWise(1)}, {"c", TableRowWise(0)}};
+  const std::map<std::string, TableSharder> over_nodes = {
+      {"a", RowWise()}, {"b", RowWise()}, {"c", RowWise()}};
+  const RankLayout nodes = {4, 2};
+  const StepPrediction once = Predict(SmallLoad(), in_nodes, SlowBetweenNodes(), nodes);
+  const StepPrediction each = Predict(SmallLoad(), over_nodes, SlowBetweenNodes(), nodes);
+  double most_once = 0, most_each = 0;
+  for (int r = 0; r < 4; ++r) {
+    most_once = std::max(most_once, once.ranks[static_cast<size_t>(r)].rows_wire);
+    most_each = std::max(most_each, each.ranks[static_cast<size_t>(r)].rows_wire);
+  }
+  EXPECT_LT(most_once, 0.7 * most_each);
+
+  // A shard's price is of the same way: less than that of a block of rows anywhere.
+  const StepModel model(SlowBetweenNodes(), SmallLoad(), nodes);
+  const StepTable& a = model.load().tables[0];
+  const Shard half{0, 0, 0, a.rows / 2, a.dim};
+  EXPECT_LT(model.PriceShard(0, ShardingType::kTableRowWise, half, true).own.rows_wire,
+            model.PriceShard(0, ShardingType::kRowWise, half, true).own.rows_wire);
 }
 
 TEST(StepModel, RanksShareCores) {
@@ -142,13 +177,10 @@ TEST(StepModel, KernelsRowTypesAndRulesHaveTheirPrices) {
 }
 
 // The prices of all shards, each times their number, add up to the plan's work.
-TEST(StepModel, PricesAddUpToTheStep) {
+void ExpectPricesAddUp(const RankLayout& layout, const std::map<std::string, TableSharder>& plans) {
   const StepLoad load = SmallLoad();
-  MachineProfile profile = MadeUpProfile();
-  const StepModel model(profile, load, {4, 2});
-  const ShardingPlan plan =
-      MakeShardingPlan({4, 2}, Shapes(load),
-                       {{"a", RowWise()}, {"b", GridShard({0, 1}, 32)}, {"c", DataParallel()}});
+  const StepModel model(MadeUpProfile(), load, layout);
+  const ShardingPlan plan = MakeShardingPlan(layout, Shapes(load), plans);
   RankSeconds prices;
   for (size_t t = 0; t < load.tables.size(); ++t) {
     const TableSharding& sharding = plan.tables.at(load.tables[t].name);
@@ -169,6 +201,12 @@ TEST(StepModel, PricesAddUpToTheStep) {
   EXPECT_LT(prices.input_dist, step.input_dist);
   EXPECT_GT(prices.input_dist, 0.7 * step.input_dist);
   EXPECT_EQ(prices.dense, 0);
+}
+
+TEST(StepModel, PricesAddUpToTheStep) {
+  ExpectPricesAddUp({4, 4}, {{"a", RowWise()}, {"b", ColumnWise({0, 3})}, {"c", DataParallel()}});
+  ExpectPricesAddUp({4, 2},
+                    {{"a", TableRowWise(1)}, {"b", GridShard({0, 1}, 32)}, {"c", DataParallel()}});
 }
 
 TEST(StepModel, LatencyIsAnyPlans) {
