@@ -63,6 +63,7 @@ class Product {
   }
 
   int64_t rows() const { return args_.a.extent; }
+  int64_t terms() const { return args_.k; }
   int64_t panels() const { return CeilDiv(args_.b.extent, kernels_.panel_columns); }
   int64_t panel_size() const { return kernels_.panel_columns * args_.k; }
 
@@ -121,7 +122,8 @@ Tensor PackAll(Context& ctx, const Product& product) {
 void MultiplyOnThreads(Context& ctx, const Product& product) {
   const float* panels = product.kept_panels();
   // One block of rows reads each panel once: packing them before would not pay.
-  const bool packs = panels == nullptr && product.rows() > kRowsOfBlock;
+  const bool packs =
+      panels == nullptr && product.rows() > kRowsOfBlock && product.terms() > kShallowTerms;
   const Tensor packed = packs ? PackAll(ctx, product) : Tensor();
   if (packed) panels = packed.data<float>();
   const int64_t blocks = CeilDiv(product.rows(), kRowsOfBlock);

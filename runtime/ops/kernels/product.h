@@ -14,6 +14,8 @@
 namespace tessera::internal {
 
 inline constexpr int64_t kPieceOfSum = 128;
+// Products of so few terms read B in place: nothing of it is to be packed before.
+inline constexpr int64_t kShallowTerms = 4;
 
 // A factor: `extent` rows of A, or columns of B, each of k terms.
 struct ProductSide {

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "runtime/numbers/simd.h"
+#include "runtime/ops/kernels/narrow_product.h"
 #include "runtime/ops/kernels/product.h"
 
 namespace tessera::internal::TESSERA_ISA {
 namespace {
 
-constexpr int64_t kSize = Pack::kSize;
 // A tile: rows by packs of columns. 24 of 32 registers hold sums with AVX-512, 12 of 16 else.
 constexpr int kTileRows = kSize == 16 ? 8 : 4, kTilePacks = 3;
 constexpr int64_t kPanelColumns = kTilePacks * kSize;
@@ -268,6 +268,10 @@ void MultiplyPanel(const ProductArgs& p, const Rows& a, const Columns& b, int64_
 }
 
 void Multiply(const ProductArgs& p, const ProductPart& part, const float* packed, float* scratch) {
+  const int64_t column = part.panel_begin * kPanelColumns;
+  const int64_t columns = Least(part.panel_end * kPanelColumns, p.b.extent) - column;
+  if (MultiplyNarrow(p, {part.row_begin, part.row_end - part.row_begin, column, columns}, scratch))
+    return;
   const bool in_place = ReadsRowsInPlace(p, part);
   for (int64_t row = part.row_begin; row < part.row_end; row += kRowsOfBlock) {
     const int64_t rows = Least(kRowsOfBlock, part.row_end - row);

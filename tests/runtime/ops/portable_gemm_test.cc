@@ -55,10 +55,31 @@ struct Size {
 
 // Single rows and columns, tiles and panels that are full, and one more or less than full; one
 // piece of a sum and several.
-const Size kSizes[] = {{1, 1, 1},    {1, 16, 5},    {5, 1, 300},    {90, 1, 257},  {1, 100, 129},
-                       {100, 3, 40}, {3, 100, 40},  {8, 48, 128},   {16, 24, 256}, {17, 49, 129},
-                       {80, 96, 64}, {81, 97, 127}, {161, 33, 130}, {7, 5, 0},     {200, 15, 31},
-                       {0, 4, 3},    {4, 0, 3},     {33, 2, 513}};
+const Size kSizes[] = {{1, 1, 1},
+                       {1, 16, 5},
+                       {5, 1, 300},
+                       {90, 1, 257},
+                       {1, 100, 129},
+                       {100, 3, 40},
+                       {3, 100, 40},
+                       {8, 48, 128},
+                       {16, 24, 256},
+                       {17, 49, 129},
+                       {80, 96, 64},
+                       {81, 97, 127},
+                       {161, 33, 130},
+                       {7, 5, 0},
+                       {200, 15, 31},
+                       {0, 4, 3},
+                       {4, 0, 3},
+                       {33, 2, 513},
+                       // One row whose packs of columns are left over, and sums of few terms.
+                       {1, 255, 300},
+                       {1, 17, 16},
+                       {90, 239, 1},
+                       {7, 48, 2},
+                       {130, 33, 3},
+                       {9, 100, 4}};
 
 Tensor Left(Context& ctx, GemmForm form, const Size& s) {
   return RandomTensor(ctx, form == GemmForm::kTN ? Shape{s.k, s.m} : Shape{s.m, s.k});
@@ -138,14 +159,18 @@ TEST(PortableGemmTest, RoundsEachTermOnce) {
 // are whole pieces of the sum.
 TEST(PortableGemmTest, SumsOverABatchGoOn) {
   Context ctx({.threads = 2});
-  const Tensor a = RandomTensor(ctx, {600, 70}), b = RandomTensor(ctx, {600, 50});
-  for (const IsaLevel level : IsaLevels()) {
-    const ScopedIsa isa(level);
-    Tensor sum;
-    for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 128}, {128, 512}, {512, 600}})
-      sum = GemmOverBatch(ctx, a.Rows(begin, end), b.Rows(begin, end), sum);
-    EXPECT_EQ(sum.ToVector<float>(), PlainLoop(GemmForm::kTN, a, b, 70, 50, 600));
-  }
+  const Tensor wide = RandomTensor(ctx, {600, 70}), b = RandomTensor(ctx, {600, 50});
+  for (const Tensor& a : {wide, wide.Narrow(1, 3, 1)})
+    for (const IsaLevel level : IsaLevels()) {
+      const ScopedIsa isa(level);
+      for (const int64_t last : {600, 514}) {
+        Tensor sum;
+        for (const auto& [begin, end] :
+             {std::pair<int64_t, int64_t>{0, 128}, {128, 512}, {512, last}})
+          sum = GemmOverBatch(ctx, a.Rows(begin, end), b.Rows(begin, end), sum);
+        EXPECT_EQ(sum.ToVector<float>(), PlainLoop(GemmForm::kTN, a, b, a.dim(1), 50, last));
+      }
+    }
 }
 
 TEST(PortableGemmTest, BatchesHaveTheBitsOfAPlainLoop) {
