@@ -83,6 +83,8 @@ WRONG=1 runs 1 correctness
 expect 'r["failed"] == ["tests_LookupDeviceTest"] and r["passed"] == 16'
 expect 'r["stages"] == ["tests", "conformance", "sanitizer"]'
 grep -q 'row 3: got 1' printed || fail "a failed check's end is not shown: $(cat printed)"
+tail -n 1 printed | grep -q '^1 failed (tests_LookupDeviceTest); results in ' ||
+  fail "the last line names no failed check: $(tail -n 1 printed)"
 
 HANGS=1 runs 1 tests conformance
 expect 'r["too_slow"] == ["tests_UpdateDeviceTest"] and r["passed"] == 4 and r["died"] is None'

@@ -68,7 +68,7 @@ TEST(Calibrate, MeasuresTheLinksOfNodes) {
   RunLocalRanks(4, [&](Communicator& local) {
     Context ctx({.threads = 1});
     const auto comm = MakeSlowCommunicator(local.Split(0, local.rank()),
-                                           SlowNodes{.local_size = 2, .between = {0.005, 0}});
+                                           SlowNodes{.local_size = 2, .between = {0.001, 0}});
     CalibrateOptions options = Small();
     options.local_size = 2;
     const MachineProfile p = Calibrate(ctx, *comm, options);
@@ -77,7 +77,7 @@ TEST(Calibrate, MeasuresTheLinksOfNodes) {
         if (c.op == op) return c.ranks == 2 ? c.by_bytes.front().seconds : -1;
       return -2.0;
     };
-    EXPECT_GE(seconds(CollectiveOp::kAllToAllBetween), 0.005);
+    EXPECT_GE(seconds(CollectiveOp::kAllToAllBetween), 0.001);
     EXPECT_GT(seconds(CollectiveOp::kAllToAllInside), 0);
   });
 }
