@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/communicator.h"
+#include "comm/exchange_time.h"
 
 namespace tessera::internal {
 
@@ -66,6 +67,7 @@ void LocalGroup::Put(int from, int to, LocalMessage message) {
 }
 
 std::vector<std::optional<LocalMessage>> LocalGroup::Take(int rank, const Call& call, int from) {
+  const ExchangeTime time;
   Mailbox& box = *boxes_[static_cast<size_t>(rank)];
   std::unique_lock lock(box.mutex);
   const Key key = KeyOf(call, from);

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "comm/exchange_time.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
@@ -179,6 +180,7 @@ class SlowCommunicator final : public Communicator {
   Awaitable<T> Slow(Clock::time_point ready, Awaitable<T> result) {
     CountInner();
     const auto wait = [this, ready] {
+      const internal::ExchangeTime time;
       std::this_thread::sleep_until(ready);
       CountInner();
     };

@@ -10,6 +10,7 @@
 #include "cli/show/numbers.h"
 #include "cli/show/split_text.h"
 #include "cli/show/unknown_items_text.h"
+#include "cli/train/ranks_report.h"
 #include "runtime/base/check.h"
 
 namespace tessera::cli {
@@ -174,6 +175,7 @@ std::string FinalTable(const TrainingRunReport& report,
                  report.seconds);
   if (report.evaluations && report.evaluations->best) text += BestLine(*report.evaluations);
   text += Format("memory: {}\n", MemoryText(report.memory));
+  text += RanksTable(report.ranks);
   if (report.disk) text += DiskLine(*report.disk);
   if (report.raw_ids.empty()) return text;
   const RawIdsReport raw = Sum(report.raw_ids);
@@ -208,6 +210,7 @@ std::string ReportJson(const TrainingRunReport& report, const std::optional<Metr
   AddRawIds(json, report.raw_ids);
   if (report.disk) AddDisk(json, *report.disk);
   AddMemory(report.memory, json);
+  AddRanks(report.ranks, json);
   AddSplit(data.split(), data.split_counts(), json);
   AddUnknownItems(data.unknown_items().get(), "unknown_items", json);
   AddUnknownItems(data.unknown_eval_items().get(), "unknown_eval_items", json);

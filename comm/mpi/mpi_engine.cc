@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "comm/backoff.h"
+#include "comm/exchange_time.h"
 #include "comm/mpi/mpi_control.h"
 #include "comm/mpi/mpi_watchdog.h"
 #include "runtime/base/check.h"
@@ -307,6 +308,7 @@ void MpiEngine::Run(const std::function<void()>& fn) {
 }
 
 void MpiEngine::Wait(const std::shared_ptr<MpiTask>& task) {
+  const ExchangeTime time;
   const std::string call = ToString(task->call());
   SetWatchdogStatus("in " + call);
   if (options_.comm_thread)

@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "comm/exchange_time.h"
 #include "comm/local_communicator.h"
 #include "tests/comm/suite.h"
 
@@ -59,7 +60,9 @@ TEST(SlowCommunicator, SaysWhyItWasAborted) {
 TEST(SlowCommunicator, ResultsTakeLatencyAndBytes) {
   RunSlowRanks(2, SlowLink{0.05, 1e6}, [](Communicator& comm, Context& ctx) {
     const Tensor t = Tensor::Zeros(ctx, {25000});  // 0.1 s
+    const double before = SecondsInExchanges();
     ExpectSleeps(0.05, [&] { comm.Barrier(ctx, "b").Wait(); });
+    EXPECT_GE(SecondsInExchanges() - before, 0.045);
     ExpectSleeps(0.15, [&] { comm.AllGather(ctx, t, "g").Wait(); });
     ExpectSleeps(0.15, [&] { comm.AllReduce(ctx, t, ReduceOp::kSum, "r").Wait(); });
     ExpectSleeps(0.15, [&] { comm.Broadcast(ctx, t, 1, "w").Wait(); });

@@ -99,6 +99,13 @@ struct EpochReport {
   std::vector<RawIdsReport> raw_ids;  // of tables with managed collision
 };
 
+// The time and memory of one rank in a run.
+struct RankReport {
+  double seconds = 0;           // reading, training, evaluations
+  double exchange_seconds = 0;  // of these, held up by exchanges (comm/exchange_time.h)
+  ProcessMemory memory;         // at the end; ranks that are threads share it
+};
+
 struct TrainingRunReport {
   std::vector<EpochReport> epochs;             // that ended in this run
   std::optional<EvaluationValues> evaluation;  // the last one
@@ -106,6 +113,7 @@ struct TrainingRunReport {
   std::vector<RawIdsReport> raw_ids;  // of tables with managed collision
   std::optional<DiskReport> disk;     // where a table lies on disk
   ProcessMemory memory;               // at the end; with ranks the largest figures
+  std::vector<RankReport> ranks;      // by rank; none without ranks
   int64_t rows = 0;                   // trained in this run
   int64_t skipped_rows = 0;           // bad ones, left out
   BadLineCounts skipped_by_reason;    // in epochs that ended, where the data tell

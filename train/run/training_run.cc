@@ -11,7 +11,7 @@
 #include "train/checkpoint/kept_checkpoints.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/run/evaluation_schedule.h"
-#include "train/run/measure_memory.h"
+#include "train/run/measure_ranks.h"
 #include "train/run/measure_tables.h"
 #include "train/run/stopwatch.h"
 #include "train/run/tower_rows.h"
@@ -46,12 +46,20 @@ class TrainingRun {
     report_.seconds = timer_.seconds();
     report_.raw_ids = raw_ids_.ReportSync();
     report_.disk = DiskReportSync(trainer_);
-    report_.memory = LargestMemorySync(trainer_.comm());
+    MeasureRanks();
     ReportEvaluations();
     return std::move(report_);
   }
 
  private:
+  void MeasureRanks() {
+    report_.memory = MemoryOfProcess();
+    if (trainer_.comm() == nullptr) return;
+    const RankReport mine = {report_.seconds, timer_.exchange_seconds(), report_.memory};
+    report_.ranks = RankReportsSync(*trainer_.comm(), mine);
+    report_.memory = LargestMemory(report_.ranks);
+  }
+
   void OpenCheckpoints() {
     trainer_.TrackChanges();
     const std::string& folder = options_.checkpoint;

@@ -1,0 +1,64 @@
+#include "cli/train/ranks_report.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr size_t kMostLines = 16;
+
+double LeastExchange(const std::vector<RankReport>& ranks) {
+  return std::min_element(ranks.begin(), ranks.end(),
+                          [](const RankReport& a, const RankReport& b) {
+                            return a.exchange_seconds < b.exchange_seconds;
+                          })
+      ->exchange_seconds;
+}
+
+double ComputingSeconds(const RankReport& rank) { return rank.seconds - rank.exchange_seconds; }
+
+std::string Seconds(double seconds) { return Format("{:.2f} s", seconds); }
+
+// The ranks that are shown, in order.
+std::vector<size_t> Shown(const std::vector<RankReport>& ranks) {
+  std::vector<size_t> shown(ranks.size());
+  std::iota(shown.begin(), shown.end(), 0);
+  if (shown.size() <= kMostLines) return shown;
+  std::stable_sort(shown.begin(), shown.end(), [&](size_t a, size_t b) {
+    return ComputingSeconds(ranks[a]) > ComputingSeconds(ranks[b]);
+  });
+  shown.resize(kMostLines);
+  std::sort(shown.begin(), shown.end());
+  return shown;
+}
+
+}  // namespace
+
+std::string RanksTable(const std::vector<RankReport>& ranks) {
+  if (ranks.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {
+      {"rank", "computing", "in exchanges", "of it waiting"}};
+  for (const size_t r : Shown(ranks))
+    rows.push_back({std::to_string(r), Seconds(ComputingSeconds(ranks[r])),
+                    Seconds(ranks[r].exchange_seconds),
+                    Seconds(ranks[r].exchange_seconds - LeastExchange(ranks))});
+  std::string text = internal::TextTable(rows);
+  if (ranks.size() > kMostLines)
+    text += Format("(the {} of {} ranks that computed the most)\n", kMostLines, ranks.size());
+  return text;
+}
+
+void AddRanks(const std::vector<RankReport>& ranks, internal::Json& json) {
+  for (size_t r = 0; r < ranks.size(); ++r)
+    json["ranks"].push_back({{"rank", r},
+                             {"seconds", ranks[r].seconds},
+                             {"exchange_seconds", ranks[r].exchange_seconds},
+                             {"waiting_seconds", ranks[r].exchange_seconds - LeastExchange(ranks)},
+                             {"peak_bytes", ranks[r].memory.peak_bytes}});
+}
+
+}  // namespace tessera::cli

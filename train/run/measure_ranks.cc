@@ -1,0 +1,32 @@
+#include "train/run/measure_ranks.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+
+std::vector<RankReport> RankReportsSync(Communicator& comm, const RankReport& mine) {
+  const std::string text = Format("{} {} {} {}", mine.seconds, mine.exchange_seconds,
+                                  mine.memory.bytes, mine.memory.peak_bytes);
+  std::vector<RankReport> ranks;
+  for (const std::string& of_rank : comm.GatherStringsSync(text, "time and memory of the ranks")) {
+    RankReport& rank = ranks.emplace_back();
+    std::istringstream(of_rank) >> rank.seconds >> rank.exchange_seconds >> rank.memory.bytes >>
+        rank.memory.peak_bytes;
+  }
+  return ranks;
+}
+
+ProcessMemory LargestMemory(const std::vector<RankReport>& ranks) {
+  ProcessMemory largest;
+  for (const RankReport& rank : ranks) {
+    largest.bytes = std::max(largest.bytes, rank.memory.bytes);
+    largest.peak_bytes = std::max(largest.peak_bytes, rank.memory.peak_bytes);
+  }
+  return largest;
+}
+
+}  // namespace tessera

@@ -1,0 +1,18 @@
+#ifndef TESSERA_TRAIN_RUN_MEASURE_RANKS_H_
+#define TESSERA_TRAIN_RUN_MEASURE_RANKS_H_
+// Time and memory of the ranks that train.
+#include <vector>
+
+#include "comm/communicator.h"
+#include "train/run/training_report.h"
+
+namespace tessera {
+
+// The reports of all ranks, of which this one's is `mine`. Every rank calls.
+std::vector<RankReport> RankReportsSync(Communicator& comm, const RankReport& mine);
+
+// The largest figures of all.
+ProcessMemory LargestMemory(const std::vector<RankReport>& ranks);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_RUN_MEASURE_RANKS_H_
