@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// Those of this thread, since it began.
+// The seconds of this thread, since it began.
 double SecondsInExchanges();
 
 namespace internal {
