@@ -28,11 +28,12 @@ has out "best possible"
 [ "$(grep -c "epoch 2:" out)" = 1 ] || fail "not said once: $(cat out)"
 near alone.json threads.json
 # what ranks did with their time
-grep -qE '^rank +computing +in exchanges +of it waiting$' out || fail "no table of ranks: $(cat out)"
+grep -qE '^rank +computing +in exchanges +of it waiting$' out || fail "no ranks: $(cat out)"
 [ "$(grep -cE '^[0-3] +[0-9.]+ s +[0-9.]+ s +[0-9.]+ s$' out)" = 4 ] || fail "ranks: $(cat out)"
 json threads.json '[r["rank"] for r in d["ranks"]] == [0, 1, 2, 3]'
 json threads.json 'all(0 < r["exchange_seconds"] < r["seconds"] for r in d["ranks"])'
-json threads.json 'min(r["waiting_seconds"] for r in d["ranks"]) == 0 < d["ranks"][0]["peak_bytes"]'
+json threads.json 'min(r["waiting_seconds"] for r in d["ranks"]) == 0'
+json threads.json 'd["ranks"][0]["peak_bytes"] > 0'
 json alone.json '"ranks" not in d'
 
 # ---- a plan that is found: the time that it predicts, and the plan itself
