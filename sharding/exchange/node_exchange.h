@@ -50,9 +50,10 @@ class NodeExchange {
   int64_t bytes_between() const { return between_->bytes_sent(); }
 
  private:
-  // Bytes of rank l of this node, [node][block]: for the bags of that node's rank with this place.
+  // Messages between this rank and each of its node: the blocks of that one's rows, for the bags of
+  // the ranks with this rank's place, node after node.
   struct Parts {
-    std::vector<Tensor> messages;                          // [rank of this node]
+    std::vector<Tensor> messages;
     std::vector<std::vector<std::vector<float*>>> blocks;  // [rank of this node][node][block]
   };
   Parts PlacesIn(std::vector<Tensor> messages, const NodeBags& bags) const;
