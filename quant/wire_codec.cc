@@ -134,13 +134,20 @@ WireCodec ParseWireCodec(const std::string& text) {
 
 std::string ToString(const WireCodecs& codecs) {
   if (codecs == ParseWireCodecs(ToString(codecs.forward))) return ToString(codecs.forward);
-  return Format("{}/{}", codecs.forward, codecs.backward);
+  const std::string rows = Format("{}/{}", codecs.forward, codecs.backward);
+  return codecs.dense == WireCodec{} ? rows : Format("{}/{}", rows, codecs.dense);
 }
 
 WireCodecs ParseWireCodecs(const std::string& text) {
   const size_t slash = text.find('/');
-  if (slash != std::string::npos)
-    return {ParseWireCodec(text.substr(0, slash)), ParseWireCodec(text.substr(slash + 1))};
+  if (slash != std::string::npos) {
+    const std::string rest = text.substr(slash + 1);
+    const size_t second = rest.find('/');
+    WireCodecs codecs = {ParseWireCodec(text.substr(0, slash)),
+                         ParseWireCodec(rest.substr(0, second))};
+    if (second != std::string::npos) codecs.dense = ParseWireCodec(rest.substr(second + 1));
+    return codecs;
+  }
   WireCodecs codecs{ParseWireCodec(text), ParseWireCodec(text)};
   if (codecs.backward.type == WireType::kFp8Rows) codecs.backward.type = WireType::kFp8RowsE5;
   return codecs;
@@ -154,7 +161,7 @@ WireCodecs TorchRecFallback(const WireCodecs& asked, DeviceType device, WireUse 
     if (device == DeviceType::kCpu && codec.type == WireType::kBf16) codec.type = WireType::kFp16;
     return codec;
   };
-  return {used(asked.forward, WireType::kFp16), used(asked.backward, WireType::kBf16)};
+  return {used(asked.forward, WireType::kFp16), used(asked.backward, WireType::kBf16), asked.dense};
 }
 
 int64_t EncodedBytes(const WireCodec& codec, int64_t elements, int64_t row_size) {

@@ -36,12 +36,14 @@ std::string ToString(const WireCodec& codec);
 // not positive or of another type than fp16 and bf16.
 WireCodec ParseWireCodec(const std::string& text);
 
-// Embeddings go forward, their gradients backward.
+// Embeddings go forward, their gradients backward; gradients of dense parameters are added up over
+// the ranks (sharding/distributed_model_parallel.h).
 struct WireCodecs {
-  WireCodec forward, backward;
+  WireCodec forward, backward, dense = {};
   friend bool operator==(const WireCodecs&, const WireCodecs&) = default;
 };
-// "fp16" if both are the same, else "fp16/bf16".
+// "fp16" if the first two are the same and the third is fp32; else "fp16/bf16", and where the third
+// is not fp32 "fp16/bf16/bf16".
 std::string ToString(const WireCodecs& codecs);
 // The inverse; "fp8_rows" is "fp8_rows/fp8_rows_e5".
 WireCodecs ParseWireCodecs(const std::string& text);

@@ -4,6 +4,7 @@
 
 #include "comm/leader.h"
 #include "runtime/ops/arithmetic.h"
+#include "sharding/coded_all_reduce.h"
 #include "sharding/exchange/copy_segments.h"
 
 namespace tessera {
@@ -95,8 +96,9 @@ void DistributedModelParallel::CountReady(Context& ctx, const Variable& variable
 
 void DistributedModelParallel::StartBucket(Context& ctx) {
   Bucket& bucket = buckets_[started_++];
-  bucket.sum = comm_.AllReduce(ctx, Packed(ctx, parameters_, bucket.begin, bucket.end),
-                               ReduceOp::kSum, "dense gradients");
+  bucket.sum =
+      CodedAllReduce(ctx, comm_, options_.codec, Packed(ctx, parameters_, bucket.begin, bucket.end),
+                     "dense gradients");
 }
 
 void DistributedModelParallel::AverageGradients(Context& ctx) {

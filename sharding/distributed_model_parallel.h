@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "quant/wire_codec.h"
 #include "runtime/named_parameter.h"
 #include "runtime/tensor.h"
 #include "sharding/sharded_tables.h"
@@ -25,6 +26,9 @@ struct DistributedModelParallelOptions {
   // The first, of the last parameters, is smaller, to be on its way early.
   int64_t bucket_bytes = int64_t{25} << 20, first_bucket_bytes = int64_t{1} << 20;
   bool average = true;  // false: sums
+  // How gradients travel (TorchRec's allreduce_comm_precision); under any codec all ranks get the
+  // same bits.
+  WireCodec codec = {};
 };
 
 class DistributedModelParallel {

@@ -33,7 +33,7 @@ namespace tessera {
 // Options that sharding adds to those of a collection.
 struct ShardingOptions {
   // How rows travel, and their gradients; a rank's own rows take the same way. Ids, and all of
-  // data_parallel tables, travel as they are.
+  // data_parallel tables, travel as they are. (`dense` is DistributedModelParallel's.)
   WireCodecs codecs = {};
   // Gradients of rows are divided by the number of ranks; false: summed.
   bool gradient_division = true;

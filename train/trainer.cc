@@ -75,7 +75,9 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
   for (const TrainTask& t : tasks_)
     loss_weights_.push_back(t.task.weight == 1 ? Tensor()
                                                : Tensor::Full(ctx, Shape(), t.task.weight));
-  if (ranks_) parallel_.emplace(ctx, *comm(), model_.Parameters());
+  if (ranks_)
+    parallel_.emplace(ctx, *comm(), model_.Parameters(),
+                      DistributedModelParallelOptions{.codec = ranks_->codecs.dense});
   if (config.model.sampling_correction)
     frequencies_ = std::make_shared<ItemFrequencies>(*config.model.sampling_correction);
   MakeOptimizer();

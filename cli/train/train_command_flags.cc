@@ -161,8 +161,8 @@ void AddRankFlags(Command app, TrainFlags& f) {
           "Write the sharding plan of this run to this file, which --plan takes")
       .Value("FILE");
   app.Add("--wire-codecs", f.wire_codecs,
-          "Codecs of rows and gradients between ranks, forward/backward: fp16, bf16, int8/fp16, …; "
-          "default fp32")
+          "Codecs between ranks, of rows, of their gradients, and of dense gradients: fp16, bf16, "
+          "int8/fp16, fp16/bf16/bf16, …; one is of rows and their gradients; default fp32")
       .Value("CODECS");
   app.Add("--route", f.route,
           "How looked-up rows return over nodes: direct, from each rank to each; by_node, added up "

@@ -163,7 +163,10 @@ std::string RanksLine(const TrainingRanks& ranks) {
     separator = ", ";
   }
   if (ranks.codecs != WireCodecs{})
-    line += Format("; embeddings and gradients travel as {}", ToString(ranks.codecs));
+    line +=
+        Format("; embeddings{} gradients{} travel as {}",
+               ranks.codecs.dense == WireCodec{} ? " and" : ", their",
+               ranks.codecs.dense == WireCodec{} ? "" : " and dense ones", ToString(ranks.codecs));
   return line;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "sharding/coded_all_reduce.h"
 
 namespace tessera {
 namespace {
@@ -35,6 +36,12 @@ double ShareOfCaches(const MachineProfile& profile, const RankLayout& layout) {
   const int at_a_time =
       profile.cores > 0 ? std::min(profile.cores, layout.local_size) : layout.local_size;
   return 1 / (nodes * at_a_time);
+}
+
+// The bytes of a codec beside those of f32.
+double ShareOfFloats(const WireCodec& codec) {
+  return static_cast<double>(EncodedBytes(codec, kRowOfCodec, kRowOfCodec)) /
+         (static_cast<double>(kRowOfCodec) * sizeof(float));
 }
 
 double Larger(const WireBytes& bytes) { return std::max(bytes.sent, bytes.received); }
@@ -154,7 +161,7 @@ void StepModel::AddDense(RankSeconds& s) const {
     s.dense += factor * flops * PriceAt(profile_.dense, flops);
   if (load_.dense_bytes > 0)
     s.dense_wire += CollectiveSeconds(profile_, CollectiveOp::kAllReduce, layout_.world_size,
-                                      load_.dense_bytes);
+                                      load_.dense_bytes * ShareOfFloats(load_.codecs.dense));
 }
 
 StepPrediction StepModel::Predict(const ShardingPlan& plan) const {

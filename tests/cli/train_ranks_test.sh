@@ -154,5 +154,9 @@ fails_saying "it is for 4 ranks" train --config two.json --ranks 2 --plan mixed.
 fails_saying "--plan nowhere.json: there is no such file, and plans by a word are auto" train \
   --config two.json --ranks 2 --plan nowhere.json
 fails_saying "fp17" train --config two.json --ranks 2 --wire-codecs fp17
+fails_saying "fp17" train --config two.json --ranks 2 --wire-codecs fp16/fp16/fp17
+run 0 train --config two.json --ranks 2 --wire-codecs fp32/fp32/bf16 --json dense.json
+has out "embeddings, their gradients and dense ones travel as fp32/fp32/bf16"
+near alone.json dense.json
 fails_saying "this saves checkpoints in a folder" train --config two.json --ranks 2 \
   --checkpoint threads.safetensors

@@ -259,7 +259,8 @@ TESSERA_INSTANTIATE_DEVICES(WireCodecTest);
 TEST(WireCodecNameTest, NamesAreReadAsTheyAreWritten) {
   for (const std::string& name : kCodecs) EXPECT_EQ(ToString(ParseWireCodec(name)), name);
   EXPECT_EQ(ParseWireCodec("fp16*32"), (WireCodec{WireType::kFp16, 32}));
-  for (const std::string name : {"fp32", "fp16/bf16", "fp8_rows", "int8/fp16*2", "fp8_rows/int8"})
+  for (const std::string name : {"fp32", "fp16/bf16", "fp8_rows", "int8/fp16*2", "fp8_rows/int8",
+                                 "fp16/fp16/bf16", "fp32/fp32/int8"})
     EXPECT_EQ(ToString(ParseWireCodecs(name)), name);
   EXPECT_EQ(ParseWireCodecs("fp8_rows").backward.type, WireType::kFp8RowsE5);
   EXPECT_EQ(ToString(WireCodecs{{WireType::kFp8Rows}, {WireType::kFp8Rows}}), "fp8_rows/fp8_rows");
