@@ -25,7 +25,7 @@ class RawRows {
   // The rows of `lines`, a JSON object a line, as a request, of the same bits as training's rows.
   // Throws Error "WHERE:LINE: what was expected, what came" for a bad line, for more rows than one
   // request may have, and for a model that does not say how its rows are read; with `strict`, also
-  // for a whole number that is no row of its table.
+  // for a whole number that is no row of its table, and for a word outside its vocabulary.
   PredictRequest Read(std::string_view lines, const std::string& where, bool strict = false) const;
   // Keys of the objects; none where rows are not read.
   std::vector<std::string> keys() const;

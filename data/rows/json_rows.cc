@@ -17,10 +17,11 @@ void CheckKeys(const JsonCells& json, const std::vector<std::string>& keys) {
                   ShownText(*stray));
 }
 
-// Describes the item out of range of the row that was appended last; "" if there is none.
+// Describes the item without an id of its own of the row that was appended last; "" if there is
+// none.
 std::string StrayItem(RowParser& parser, const std::string& where, int64_t row) {
   try {
-    parser.CheckInRange();
+    parser.CheckKnown();
     return "";
   } catch (const BadLine& bad) {
     return Format("{}:{}: {}", where, row + 1, bad.what());
@@ -42,7 +43,7 @@ Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::str
   cells.cells.resize(rules->columns().size());
   RowParser parser(rules);
   RowBlock block = parser.NewBlock(0);
-  std::string stray;  // the first item out of range
+  std::string stray;  // the first item without an id of its own
   for (int64_t row = 0; !left.empty(); ++row) {
     try {
       if (row == most_rows)

@@ -16,8 +16,8 @@ namespace tessera {
 // "WHERE:LINE: what was expected, what came" for the first line that is bad, for a line after
 // `most_rows`, and for a text without lines. Keys that are not read are passed over, but an object
 // of such keys alone is bad. `unknown`, if any, counts the items, also of rows that are then
-// refused. With `strict`, a whole number that is no row of its table is bad, too. REQUIRES: rules
-// of jsonl.
+// refused. With `strict`, a whole number that is no row of its table and a word outside its
+// vocabulary are bad, too. REQUIRES: rules of jsonl.
 Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
                    const std::string& where, int64_t most_rows, UnknownItems* unknown = nullptr,
                    bool strict = false);

@@ -8,6 +8,7 @@
 #include "data/rows/find_byte.h"
 #include "data/rows/number_text.h"
 #include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 namespace {
@@ -55,6 +56,17 @@ void Keep(const FeatureEntry& entry, size_t begin, std::vector<T>& values) {
   const auto first = values.begin() + static_cast<int64_t>(begin);
   if (entry.keep_last && kept < left) std::copy(first + left - kept, first + left, first);
   values.resize(begin + static_cast<size_t>(kept));
+}
+
+// Whether items of this kind can be without an id of their own.
+bool HasUnknown(IdKind kind) { return kind == IdKind::kInt || kind == IdKind::kVocabulary; }
+
+std::string ExpectedKnown(const FeatureRule& rule) {
+  if (rule.entry.ids == IdKind::kVocabulary)
+    return Format("expected a word of the vocabulary, which has {}",
+                  internal::Counted(std::ssize(rule.entry.vocabulary), "word"));
+  return Format("expected an id from 0 to {}",
+                rule.ids.rows() - (rule.entry.missing == MissingFeature::kRow0 ? 2 : 1));
 }
 
 }  // namespace
@@ -287,10 +299,10 @@ void RowParser::TakeBack(RowBlock& block) const {
   block.items = counts_;
 }
 
-void RowParser::CheckInRange() {
+void RowParser::CheckKnown() {
   for (const FeatureRule& rule : rules_->features()) {
     const bool is_missing = cells_->cells[rule.cell].kind == LineCell::Kind::kMissing;
-    if (is_missing || rule.entry.ids != IdKind::kInt) continue;
+    if (is_missing || !HasUnknown(rule.entry.ids)) continue;
     Items items = ItemsOf(rule.cell, rule.entry.separator, items_);
     FeatureColumn unused;
     if (!rule.entry.weight_after.empty()) items = CutWeights(rule, items, unused);
@@ -298,11 +310,8 @@ void RowParser::CheckInRange() {
       int64_t row = 0;
       ItemCount count;
       if (rule.ids.Read(items.texts[i], row, count) && count.unknown > 0)
-        throw BadLine(
-            Format("feature {}, {}", rule.entry.name, Place(rule.cell, items, i)),
-            Format("expected an id from 0 to {}",
-                   rule.ids.rows() - (rule.entry.missing == MissingFeature::kRow0 ? 2 : 1)),
-            ShownText(items.texts[i]));
+        throw BadLine(Format("feature {}, {}", rule.entry.name, Place(rule.cell, items, i)),
+                      ExpectedKnown(rule), ShownText(items.texts[i]));
     }
   }
 }

@@ -22,9 +22,10 @@ class RowParser {
   void Append(const LineCells& cells, const CellPlaces& places, int64_t number, RowBlock& block);
   // Takes back the row that was appended last.
   void TakeBack(RowBlock& block) const;
-  // Throws BadLine, which names the feature and the item, if the row that was appended last has a
-  // whole number that is no row of its table, and so was taken modulo the table's rows.
-  void CheckInRange();
+  // Throws BadLine, which names the feature and the item, if the row that was appended last has an
+  // item without an id of its own: a whole number that is no row of its table, and so was taken
+  // modulo the table's rows, or a word outside the vocabulary.
+  void CheckKnown();
 
  private:
   static constexpr char kExpectedNumber[] = "expected a number";

@@ -189,6 +189,9 @@ has answer ' 200'
 ask_strictly --data-binary $'{"seen": [89], "how": [1]}\n{"seen": [5, 90], "how": [1, 1]}\n'
 has answer "body:2: feature seen, seen[1]: expected an id from 0 to 89, got '90'"
 has answer ' 400'
+ask_strictly --data-binary $'{"shelf": "end of aisle"}\n'
+has answer "body:1: feature shelf, shelf: expected a word of the vocabulary, which has "
+has answer ', got '"'end of aisle'"'"} 400'
 ask -H 'Content-Type: image/png' -d '{}'
 has answer ' 415'
 ask -d '{"user": "nobody", "other": [{}]}'

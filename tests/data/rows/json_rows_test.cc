@@ -35,7 +35,7 @@ std::string ErrorOfStrict(const std::string& text, UnknownItems* unknown = nullp
 }
 
 TEST(JsonRows, StrictOnesNameFeatureRowAndItem) {
-  EXPECT_EQ(ErrorOfStrict(R"({"u": 9, "v": 8, "w": "9:1|0:2", "x": "no word"})"), "");
+  EXPECT_EQ(ErrorOfStrict(R"({"u": 9, "v": 8, "w": "9:1|0:2", "x": "a"})"), "");
   EXPECT_EQ(ErrorOfStrict("{\"u\": 9}\n{\"u\": 10}\n"),
             "body:2: feature u, u: expected an id from 0 to 9, got '10'");
   EXPECT_EQ(ErrorOfStrict(R"({"v": 9})"),
@@ -44,6 +44,9 @@ TEST(JsonRows, StrictOnesNameFeatureRowAndItem) {
             "body:1: feature u, u[1]: expected an id from 0 to 9, got '-1'");
   EXPECT_EQ(ErrorOfStrict(R"({"w": "9:1|11:0.5"})"),
             "body:1: feature w, w[1]: expected an id from 0 to 9, got '11'");
+  EXPECT_EQ(ErrorOfStrict("{\"x\": \"a\"}\n{\"x\": [\"a\", \"no word\"]}\n"),
+            "body:2: feature x, x[1]: expected a word of the vocabulary, which has 1 word, got 'no "
+            "word'");
 }
 
 TEST(JsonRows, StrictOnesAreCountedWhole) {
