@@ -134,6 +134,7 @@ void ServerMetrics::AddModel(const std::string& name) {
 }
 
 void ServerMetrics::Count(const InferenceFacts& facts) {
+  if (facts.model.empty()) return;  // such a model is not there: AddErrors has the 404
   const std::lock_guard lock(mutex_);
   auto& versions = models_[facts.model].versions;
   versions[facts.version].Add(facts);

@@ -2,7 +2,8 @@
 #define TESSERA_SERVE_HTTP_SERVER_METRICS_H_
 // Counters of a server, as Prometheus reads them (text format 0.0.4), and of which Triton's
 // statistics are made. Any thread may count. All but those of the process have the label model,
-// those of inferences version, too: an inference that names no model there is has both empty.
+// those of inferences version, too. An inference that names a model that is not there counts among
+// the errors alone.
 //
 //   tessera_http_errors_total{code="413"}         answers of 400 or more on any path, without the
 //                                                 label model: requests that were refused before
