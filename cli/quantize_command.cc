@@ -3,8 +3,10 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/config_flags.h"
@@ -50,7 +52,7 @@ constexpr char kFooter[] =
 struct Flags {
   std::vector<std::string> set;
   std::string checkpoint, out, bits = "8", codec, config, default_row = "none", nan = "error",
-                               dense = "f32", remap = "array";
+                               dense = "f32", remap = "array", part = ToString(RowPart::kAll);
   serve::PruneOptions prune;
   ScoredRows scored;
   std::vector<std::string> tables;
@@ -121,6 +123,38 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
         {"bytes", bytes}});
 }
 
+// The first of f32, f16 and int8 that has more bits, but rows of no more bytes; "" for none.
+std::string AsLargeAs(const RowCodec& codec, int64_t dim) {
+  for (const RowType type : {RowType::kF32, RowType::kF16, RowType::kInt8}) {
+    const RowCodec wider{type, codec.alignment};
+    if (type == codec.type) break;
+    if (UnpaddedRowBytes(wider, dim) > UnpaddedRowBytes(codec, dim) &&
+        RowBytes(wider, dim) <= RowBytes(codec, dim))
+      return ToString(wider);
+  }
+  return "";
+}
+
+// Says of which tables padding takes what the fewer bits would save, and what saves it.
+void SayPadding(const serve::WrittenModel& model) {
+  std::map<std::pair<std::string, int64_t>, int64_t> tables;  // by codec and dim
+  for (const serve::WrittenTable& table : model.tables)
+    ++tables[{ToString(table.spec.codec), table.spec.dim}];
+  for (const auto& [kind, count] : tables) {
+    const auto& [name, dim] = kind;
+    const RowCodec codec = ParseRowCodec(name), packed{codec.type, 4};
+    const std::string wider = AsLargeAs(codec, dim);
+    if (wider.empty() || RowBytes(packed, dim) >= RowBytes(codec, dim)) continue;
+    Note(
+        Format("{} of dim {}: a row of {} takes {} bytes, {} of them padding, so {} takes no more; "
+               "one of {} takes {} (--codec {}, or --table TABLE={})",
+               Counted(count, "table"), dim, name, RowBytes(codec, dim),
+               RowBytes(codec, dim) - UnpaddedRowBytes(codec, dim), wider, ToString(packed),
+               RowBytes(packed, dim), ToString(packed), ToString(packed)),
+        {{"codec", name}, {"dim", dim}, {"tables", count}});
+  }
+}
+
 EvaluationValues ScoresOf(RowScorer scorer, const Flags& flags) {
   scorer.CheckHasMetrics("--data");
   const EvaluationValues scores =
@@ -134,7 +168,10 @@ EvaluationValues ScoresOf(RowScorer scorer, const Flags& flags) {
 std::optional<EvaluationValues> ScoresOfCheckpoint(const Flags& flags, const Checkpoint& checkpoint,
                                                    const std::optional<TrainConfig>& config) {
   if (flags.scored.data.empty()) return {};
-  return ScoresOf(RowScorer(checkpoint, config, flags.threads), flags);
+  RowScorer scorer(checkpoint, config, flags.threads);
+  SayPart(flags.scored, scorer, flags.checkpoint);
+  SayAllRows(flags.scored, scorer.inputs().data.split.has_value());
+  return ScoresOf(std::move(scorer), flags);
 }
 
 // Prints how much of the checkpoint's AUC the model lost.
@@ -184,7 +221,8 @@ std::string DirectoryOf(const Flags& flags, serve::WriteModelOptions& options) {
   return PathIn(flags.out, std::to_string(options.version));
 }
 
-int Quantize(const Flags& flags) {
+int Quantize(Flags& flags) {
+  flags.scored.part = ParseRowPart(flags.part);
   serve::WriteModelOptions options = MakeOptions(flags);
   const std::optional<TrainConfig> config = ReadConfigIfGiven(flags.config, flags.set);
   const serve::CodecBudget budget{.share = flags.budget.empty() ? 0 : ParseShare(flags.budget),
@@ -206,7 +244,9 @@ int Quantize(const Flags& flags) {
   if (budget.share > 0 || budget.error > 0)
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);
   const std::optional<EvaluationValues> before = ScoresOfCheckpoint(flags, checkpoint, config);
-  Report(WriteModel(ctx, checkpoint, config, directory, options), directory);
+  const serve::WrittenModel model = WriteModel(ctx, checkpoint, config, directory, options);
+  Report(model, directory);
+  SayPadding(model);
   if (flags.keep) RemoveOldVersions(flags.out, *flags.keep);
   if (before) ReportLoss(flags, directory, *before);
   return 0;
@@ -238,6 +278,7 @@ void AddScoreFlags(Command command, Flags& f) {
       .Value("FILE");
   command.Add("--rows", f.scored.range, "Score only these rows of --data; default: all")
       .Value("FIRST:LAST");
+  AddPartFlag(command, "Score only, of --data,", f.part);
 }
 
 }  // namespace

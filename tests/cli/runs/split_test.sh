@@ -84,6 +84,12 @@ has out "--part eval leaves out"
 json all.json 'd["examples"] == 3000'
 json train.json 'd["log_loss"] < 0.9 * json.load(open("eval.json"))["log_loss"]'
 run 0 quantize text.st -o served
+run 0 quantize text.st -o served.of_part --data folder --part eval
+has out "part eval of the split by user"
+has out "$(python3 -c 'import json
+print(json.load(open("eval.json"))["examples"])') rows: AUC"
+fails_saying "part 'test': expected train, eval or all" quantize text.st -o x --data folder \
+  --part test
 run 0 evaluate served --data folder --part eval --json served.json
 json served.json 'd["examples"] == json.load(open("eval.json"))["examples"]'
 run 0 evaluate text.st --data folder --part eval --rows 0:1000 --json some.json
