@@ -27,7 +27,8 @@ constexpr char kFooter[] =
     "  tessera rollback versions --to 3    version 3 is\n"
     "\n"
     "A version is taken back by the rename of its folder, DIR/5 to DIR/withdrawn-5; mv back makes "
-    "it a version again. A running tessera serve follows within --watch, or on SIGHUP or …/load; "
+    "it a version again. Its deltas go and stay with it: VERSION is the number of its folder or of "
+    "its newest delta. A running tessera serve follows within --watch, or on SIGHUP or …/load; "
     "no request fails meanwhile. The number is not used again: the next tessera quantize writes "
     "version 6. A model directory that was not made with --keep has no versions before it.\n";
 
@@ -71,8 +72,10 @@ int Rollback(const Flags& flags) {
   for (const int64_t number : WithdrawAbove(flags.folder, target))
     withdrawn += (withdrawn.empty() ? "" : ", ") + std::to_string(number);
   if (withdrawn.empty()) withdrawn = "none";
-  Note(Format("{}: version {} is the newest; taken back: {}", flags.folder, target, withdrawn),
-       {{"folder", flags.folder}, {"version", target}});
+  const std::vector<VersionFolder> newest = {VersionFoldersIn(flags.folder).back()};
+  Note(Format("{}: version {} is the newest; taken back: {}", flags.folder, ListedVersions(newest),
+              withdrawn),
+       {{"folder", flags.folder}, {"version", newest[0].newest()}});
   return 0;
 }
 

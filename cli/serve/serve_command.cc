@@ -36,7 +36,8 @@ constexpr char kFooter[] =
     "\n"
     "Unknown ids are answered for; \"parameters\": {\"strict\": true} beside \"inputs\", or the "
     "query "
-    "?strict=true, refuses a request with an id out of range.\n"
+    "?strict=true, refuses a request with an id out of range, or with a word outside a "
+    "vocabulary.\n"
     "\n"
     "Routes (the Open Inference Protocol, KServe v2; bodies are JSON, JSON with Triton's binary "
     "tensors, or safetensors, as they are or encoded as gzip or deflate; answers of 1 KiB or more "
@@ -296,7 +297,9 @@ void AddServeCommand(Command app) {
   command
       .Add("--versions", f->served.versions,
            "Serve these of a folder of versions: latest (the default), latest:N (the N newest that "
-           "can be loaded) or numbers such as 3,4; with NAME= those of this model. The newest of "
+           "can be loaded) or numbers such as 3,4, of folders or of their deltas; with NAME= those "
+           "of "
+           "this model. The newest of "
            "them answers requests that name none")
       .OneAtATime()
       .Value("[NAME=]VERSIONS");

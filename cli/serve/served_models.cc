@@ -106,7 +106,9 @@ Policies ReadPolicies(const ModelFlags& flags, const std::vector<NamedDirectory>
   ReadVersions(flags, models, policies);
   ReadShares("--canary", flags.canaries, &serve::VersionPolicy::canary, models, policies);
   ReadShares("--shadow", flags.shadows, &serve::VersionPolicy::shadow, models, policies);
-  for (const auto& [name, policy] : policies) CheckShares(policy);
+  for (const NamedDirectory& model : models)
+    if (const auto policy = policies.find(model.name); policy != policies.end())
+      CheckShares(policy->second, VersionFoldersIn(model.directory), model.directory);
   return policies;
 }
 
@@ -139,12 +141,19 @@ void CheckServed(const std::string& path) {
 }
 
 // " (5 answers 10 %, 6 scores 100 %)", or nothing.
-std::string DescribeShares(const serve::VersionPolicy& policy) {
+std::string DescribeShares(const ModelVersions& model) {
+  const serve::VersionPolicy& policy = model.policy();
   std::string text;
+  // The number that answers of a version say.
+  const auto answered = [&](int64_t number) {
+    for (const serve::ServedVersion& version : model.versions())
+      if (version.number == number) return version.predictor->model()->spec().version;
+    return number;
+  };
   for (const auto& [share, does] : {std::pair(policy.canary, "answers"), {policy.shadow, "scores"}})
     if (share.version != 0)
-      text +=
-          Format("{}{} {} {} %", text.empty() ? " (" : ", ", share.version, does, share.percent);
+      text += Format("{}{} {} {} %", text.empty() ? " (" : ", ", answered(share.version), does,
+                     share.percent);
   return text + (text.empty() ? "" : ")");
 }
 
@@ -158,8 +167,7 @@ std::string Describe(const ModelVersions& model) {
     for (const serve::TableSpec& table : served->spec().tables) bytes += table.nbytes();
   }
   return Format("{}, version{} {}{}, {}, {}", model.name(), versions.size() > 1 ? "s" : "",
-                VersionsText(model), DescribeShares(model.policy()), Counted(tables, "table"),
-                Bytes(bytes));
+                VersionsText(model), DescribeShares(model), Counted(tables, "table"), Bytes(bytes));
 }
 
 // "version 3", with the model's name where there are several.

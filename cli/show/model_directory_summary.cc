@@ -90,10 +90,10 @@ struct FoundVersions {
 
 FoundVersions LoadVersions(const std::string& folder, const std::vector<VersionFolder>& versions) {
   FoundVersions found;
-  for (const auto& [number, path] : versions) try {
-      found.good.emplace(number, Load(path));
+  for (const VersionFolder& version : versions) try {
+      found.good.emplace(version.number, Load(version.path));
     } catch (const Error& error) {
-      found.bad.push_back({number, ErrorText(error)});
+      found.bad.push_back({version.number, ErrorText(error)});
     }
   if (found.good.empty()) ThrowNoneIsGood(folder, found.bad);
   return found;

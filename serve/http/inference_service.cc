@@ -294,7 +294,8 @@ class InferenceService::Impl {
 
   void Write(Call& call, const ScoredRequest& scored) {
     const auto& version = call.route.version;
-    if (version && *version != std::to_string(scored.model_version))  // it is a newer one by now
+    if (version && *version != std::to_string(scored.model_version) &&
+        call.model->Find(*version) == nullptr)  // it is another one by now
       ThrowNoVersion(*call.model, *version);
     call.facts.version = scored.model_version;
     call.facts.began_batch = scored.began_batch;

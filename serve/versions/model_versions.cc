@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "runtime/base/parse_number.h"
 #include "runtime/files/files.h"
 #include "serve/last_holder.h"
 #include "serve/model_inputs.h"
@@ -55,7 +56,7 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
                              PredictorOptions options)
     : name_(std::move(name)),
       directory_(std::move(directory)),
-      policy_(policy),
+      policy_(ByFolders(policy, VersionFoldersIn(directory_))),
       options_(std::move(options)),
       to_canary_(policy_.canary.percent),
       to_shadow_(policy_.shadow.percent),
@@ -64,7 +65,7 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
     versions_.push_back({.predictor = std::make_shared<Predictor>(directory_, options_)});
     return;
   }
-  CheckAreThere(policy_, VersionFoldersIn(directory_), directory_);
+  CheckAreThere(policy, VersionFoldersIn(directory_), directory_);
   const bool pass_over =
       policy_.numbers.empty() && options_.bad_deltas == BadDeltas::kServeLastGood;
   const std::vector<VersionFolder> named = Named();
@@ -112,9 +113,13 @@ std::shared_ptr<Predictor> ModelVersions::NextShadow() {
 }
 
 std::shared_ptr<Predictor> ModelVersions::Find(std::string_view version) const {
-  for (const ServedVersion& served : versions())
-    if (std::to_string(served.predictor->model()->spec().version) == version)
-      return served.predictor;
+  int64_t number = 0;
+  if (!ParseNumber(version, number) || std::to_string(number) != version) return nullptr;
+  for (const ServedVersion& served : versions()) {
+    const int64_t newest = served.predictor->model()->spec().version;
+    const int64_t oldest = is_folder_ ? served.number : newest;
+    if (oldest <= number && number <= newest) return served.predictor;
+  }
   return nullptr;
 }
 

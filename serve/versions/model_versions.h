@@ -56,7 +56,8 @@ class ModelVersions {
   // The shadow, if it is to score the next request which names no version, too; or null.
   std::shared_ptr<Predictor> NextShadow();
   const VersionPolicy& policy() const { return policy_; }
-  // The one that is of this version now; null for none.
+  // The one that goes by this number, that of its folder or of a delta that it has taken; of a
+  // model directory, the number that it has now. Null for none.
   std::shared_ptr<Predictor> Find(std::string_view version) const;
 
   // Takes up what the directory holds by now. Throws Error as the constructor does, and for a model

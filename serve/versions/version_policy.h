@@ -26,16 +26,21 @@ struct VersionPolicy {
 // "latest", "latest:2", "3" or "3,4". Throws Error for another text.
 VersionPolicy ParseVersionPolicy(const std::string& text);
 
-// Throws Error unless `numbers` names the canary, the shadow, and another version, which answers
-// the rest.
-void CheckShares(const VersionPolicy& policy);
+// The policy with the numbers of folders, where it names versions of `there` by those of deltas.
+VersionPolicy ByFolders(VersionPolicy policy, const std::vector<VersionFolder>& there);
 
-// Throws Error, which begins with `where`, for a number of the policy that is not there.
+// Throws Error unless `numbers` names the canary, the shadow, and another version, which answers
+// the rest. `there`: the versions of the folder `where`.
+void CheckShares(const VersionPolicy& policy, const std::vector<VersionFolder>& there,
+                 const std::string& where);
+
+// Throws Error, which begins with `where`, for a number of the policy that is not there, and for
+// two numbers of one version.
 void CheckAreThere(const VersionPolicy& policy, const std::vector<VersionFolder>& there,
                    const std::string& where);
 
-// The versions of `there`, oldest first, that the policy names. Numbers that are not there are
-// passed over. Throws Error, which begins with `where`, if none is left.
+// The versions of `there`, oldest first, that the policy names by their folders. Numbers that are
+// not there are passed over. Throws Error, which begins with `where`, if none is left.
 std::vector<VersionFolder> ChosenVersions(const VersionPolicy& policy,
                                           const std::vector<VersionFolder>& there,
                                           const std::string& where);

@@ -12,6 +12,8 @@ run 0 quantize model.safetensors -o models --keep 2
 has out "models/1: version 1"
 run 0 quantize later.safetensors -o models --keep 2 --bits 4
 has out "models/2: version 2"
+has out "2 tables of dim 4: a row of int4 takes 16 bytes, 10 of them padding, so f32 takes no \
+more; one of int4@4 takes 8 (--codec int4@4, or --table TABLE=int4@4)"
 run 0 quantize model.safetensors -o models
 has out "models/3: version 3"
 [ "$(cd models && echo *)" = "1 2 3" ] || fail "without --keep all stay: $(ls models)"
@@ -65,6 +67,7 @@ fails_saying "--canary 4:10: expected --versions with the numbers of this versio
 fails_saying "version 4 is the --canary and the --shadow" serve models --versions 3,4 \
   --canary 4:10 --shadow 4:10
 fails_saying "--shadow c=4:10: there is no model c" serve a=models b=plain --shadow c=4:10
+fails_saying "--canary 2:20: plain is no folder of versions" serve plain --canary 2:20
 fails_saying "--canary 4:20: that of model model was said before" serve models --versions 3,4 \
   --canary 4:10 --canary 4:20
 
@@ -120,12 +123,43 @@ run 0 export model.safetensors --delta models --overwrite
 has out "version 6"
 eventually served "took up a: versions 3, 6"
 scored a/versions/6 6
+for number in 5 6; do  # the folder's number and the delta's name one version
+  curl -s "127.0.0.1:$port/v2/models/a/versions/$number/infer_rows" -d '{"cat_0": "1f"}' >answer
+  json answer 'd["model_version"] == "6"'
+done
+curl -s "127.0.0.1:$port/v2/models/a/versions/4/infer_rows" -d '{"cat_0": "1f"}' >answer
+has answer "there is no version '4', but 3, 6"
 mv models/withdrawn-4 models/4
 eventually served "took up a: versions 4, 6"
+curl -s "127.0.0.1:$port/v2/models/nobody/infer_rows" -d '{"cat_0": "1f"}' >answer
+has answer "there is no model 'nobody'"
+curl -s "127.0.0.1:$port/metrics" >metrics
+lacks metrics 'model=""'
+has metrics 'tessera_http_errors_total{code="404"} 2'
 stopped
 [ ! -s errors ] || fail "errors: $(cat errors)"
+
+# ---- every number of a version is taken where one is given
+fails_saying "models: there is no version 7, but 3, 4, 5 with deltas to 6" serve models --versions 7
+fails_saying "models: 5 and 6 are one version, 5 with deltas to 6: name it once" serve models \
+  --versions 5,6
+fails_saying "--canary 7:10: models: there is no version 7, but 3, 4, 5 with deltas to 6" serve \
+  models --versions 4,7 --canary 7:10
+fails_saying "--canary 6:10: expected --versions with the numbers of this version and of one that \
+answers the other requests, such as --versions 4,5" serve models --versions 6 --canary 6:10
+started a=models --versions 3,6 --canary 6:50 --watch 0
+has served "serving a, versions 3, 6 (6 answers 50 %)"
+stopped
+fails_saying "models: there is no version 7, but 3, 4, 5 with deltas to 6" rollback models --to 7
+run 0 rollback models --to 6
+has out "models: version 5 with deltas to 6 is the newest; taken back: none"
+run 0 export later.safetensors --delta models --overwrite
+fails_saying "models: version 6 is a delta of version 5, which has deltas to 7: expected 5 or 7" \
+  rollback models --to 6
 run 0 rollback models --to 3
 has out "models: version 3 is the newest; taken back: 5, 4"
+fails_saying "models: version 7 is withdrawn: mv models/withdrawn-5 models/5 makes it" rollback \
+  models --to 7
 
 # ---- damaged versions: serve starts with the newest that can be loaded, and says which cannot, why
 # and what to do; inspect shows the others

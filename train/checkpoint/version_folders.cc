@@ -84,10 +84,28 @@ std::vector<VersionFolder> VersionFoldersIn(const std::string& folder) {
   ForEachIn(folder, [&](const std::string& name, const std::string& path) {
     const auto number = NumberOf(name);
     if (number && fs::exists(PathIn(path, kModelName), error))
-      versions.push_back({*number, PathIn(folder, name)});
+      versions.push_back({*number, PathIn(folder, name), NewestDeltaIn(path)});
   });
   std::ranges::sort(versions, {}, &VersionFolder::number);
   return versions;
+}
+
+const VersionFolder* FindVersion(const std::vector<VersionFolder>& versions, int64_t number) {
+  auto found = std::ranges::find(versions, number, &VersionFolder::number);
+  if (found == versions.end())
+    found = std::ranges::find_if(versions, [&](const VersionFolder& version) {
+      return version.number < number && number <= version.newest();
+    });
+  return found == versions.end() ? nullptr : &*found;
+}
+
+std::string ListedVersions(const std::vector<VersionFolder>& versions) {
+  std::string text;
+  for (const VersionFolder& version : versions) {
+    text += Format("{}{}", text.empty() ? "" : ", ", version.number);
+    if (version.newest() > version.number) text += Format(" with deltas to {}", version.newest());
+  }
+  return text;
 }
 
 bool HoldsVersions(const std::string& folder) { return !VersionFoldersIn(folder).empty(); }
@@ -151,24 +169,36 @@ namespace {
 
 [[noreturn]] void ThrowNoVersion(const std::string& folder, int64_t number,
                                  const std::vector<VersionFolder>& versions) {
-  const std::string name = Named(kWithdrawn, number);
-  if (std::ranges::count(WithdrawnIn(folder), number) > 0)
-    throw Error(Format("{}: version {} is withdrawn: mv {} {} makes it a version again", folder,
-                       number, PathIn(folder, name), PathIn(folder, std::to_string(number))));
-  std::string there;
-  for (const VersionFolder& version : versions)
-    there += Format("{}{}", there.empty() ? "" : ", ", version.number);
-  throw Error(Format("{}: there is no version {}, but {}", folder, number, there));
+  for (const int64_t withdrawn : WithdrawnIn(folder)) {
+    const std::string path = PathIn(folder, Named(kWithdrawn, withdrawn));
+    if (number == withdrawn || (number > withdrawn && number <= NewestDeltaIn(path)))
+      throw Error(Format("{}: version {} is withdrawn: mv {} {} makes it a version again", folder,
+                         number, path, PathIn(folder, std::to_string(withdrawn))));
+  }
+  throw Error(
+      Format("{}: there is no version {}, but {}", folder, number, ListedVersions(versions)));
+}
+
+// The number of the folder of the version that is to be the newest.
+int64_t NumberToKeep(const std::string& folder, int64_t number,
+                     const std::vector<VersionFolder>& versions) {
+  const VersionFolder* const version = FindVersion(versions, number);
+  if (version == nullptr) ThrowNoVersion(folder, number, versions);
+  if (number != version->number && number != version->newest())
+    throw Error(Format(
+        "{}: version {} is a delta of version {}, which has deltas to {}: expected {} or "
+        "{}, which are that version with all its deltas; deltas are not taken back",
+        folder, number, version->number, version->newest(), version->number, version->newest()));
+  return version->number;
 }
 
 }  // namespace
 
 std::vector<int64_t> WithdrawAbove(const std::string& folder, int64_t number) {
   std::vector<VersionFolder> versions = VersionFoldersIn(folder);
-  if (std::ranges::count(versions, number, &VersionFolder::number) == 0)
-    ThrowNoVersion(folder, number, versions);
+  const int64_t kept = NumberToKeep(folder, number, versions);
   std::vector<int64_t> withdrawn;
-  for (; versions.back().number > number; versions.pop_back()) {
+  for (; versions.back().number > kept; versions.pop_back()) {
     const int64_t newest = versions.back().number;
     Rename(versions.back().path, PathIn(folder, Named(kWithdrawn, newest)));
     withdrawn.push_back(newest);
@@ -186,7 +216,7 @@ void RemoveOldVersions(const std::string& folder, int64_t keep) {
     const auto number = AnyNumberOf(name);
     if (number && *number < oldest) old.push_back({*number, path});
   });
-  for (const auto& [number, path] : old) Remove(folder, path, number);
+  for (const VersionFolder& version : old) Remove(folder, version.path, version.number);
 }
 
 }  // namespace tessera

@@ -7,7 +7,8 @@
 //   model/withdrawn-5/      a version that tessera rollback took back
 //
 // The rename of a model.json makes a version, and that of its subfolder takes it back. A number is
-// used once: the next one is above all that were there.
+// used once: the next one is above all that were there. So each number names one version, which
+// goes by the number of its folder and by those of its deltas.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,10 +21,17 @@ inline constexpr char kModelName[] = "model.json";  // as serve/model_spec.h has
 struct VersionFolder {
   int64_t number = 0;
   std::string path;
+  int64_t newest_delta = 0;  // its number; 0 without any
+
+  int64_t newest() const { return newest_delta > number ? newest_delta : number; }
 };
 
 // The versions in a folder, the oldest first; none where it is no folder of versions.
 std::vector<VersionFolder> VersionFoldersIn(const std::string& folder);
+// The version that goes by this number; null for none.
+const VersionFolder* FindVersion(const std::vector<VersionFolder>& versions, int64_t number);
+// "3, 5 with deltas to 7".
+std::string ListedVersions(const std::vector<VersionFolder>& versions);
 bool HoldsVersions(const std::string& folder);
 // The numbers of the versions in a folder that were taken back, the oldest first.
 std::vector<int64_t> WithdrawnIn(const std::string& folder);
@@ -45,8 +53,9 @@ std::string FolderOfNumber(const std::string& folder, int64_t number);
 // The highest number that a version in the folder has or had, deltas among them; 0 without any.
 int64_t HighestVersionIn(const std::string& folder);
 
-// Takes back the versions above `number`, the newest first, each by one rename. Returns their
-// numbers. Throws Error, naming the folder, where no version has this number.
+// Takes back the versions above the one that goes by `number`, the newest first, each by one
+// rename. Returns their numbers. Throws Error, naming the folder, where no version has this number,
+// and for that of a delta which others follow: deltas are not taken back.
 std::vector<int64_t> WithdrawAbove(const std::string& folder, int64_t number);
 // Removes all but the newest `keep` versions, and those that were taken back and are older than
 // these.

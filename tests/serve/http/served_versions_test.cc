@@ -179,7 +179,7 @@ VersionPolicy PolicyOf(const std::string& versions, TrafficShare canary, Traffic
   VersionPolicy policy = ParseVersionPolicy(versions);
   policy.canary = canary;
   policy.shadow = shadow;
-  CheckShares(policy);
+  CheckShares(policy, {{1, "1"}, {2, "2"}, {3, "3"}, {4, "4"}}, "m");
   return policy;
 }
 

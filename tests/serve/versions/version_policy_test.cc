@@ -68,16 +68,17 @@ TEST(VersionPolicy, SharesAreOfVersionsThatAreNamed) {
     VersionPolicy policy = ParseVersionPolicy(versions);
     policy.canary = canary;
     policy.shadow = shadow;
-    return ErrorOf([&] { CheckShares(policy); });
+    return ErrorOf([&] { CheckShares(policy, kThere, "m"); });
   };
   EXPECT_EQ(error("3,5", {5, 10}, {}), "");
   EXPECT_EQ(error("2,3,5", {5, 10}, {3, 100}), "");
   constexpr char kNumbers[] =
       "--canary 5:10: expected --versions with the numbers of this version and of one that answers "
-      "the other requests, such as --versions 4,5";
+      "the other requests, such as --versions 3,5";
   EXPECT_EQ(error("latest:2", {5, 10}, {}), kNumbers);
   EXPECT_EQ(error("3,4", {5, 10}, {}), kNumbers);
   EXPECT_EQ(error("5", {5, 10}, {}), kNumbers);
+  EXPECT_EQ(error("2,3", {4, 10}, {}), "--canary 4:10: m: there is no version 4, but 2, 3, 5");
   EXPECT_EQ(error("3,5", {5, 10}, {3, 100}),
             "--canary 5:10 beside --shadow 3:100: no version of --versions 3,5 answers the other "
             "requests: name a third one, or leave one of these flags out");
@@ -92,6 +93,33 @@ TEST(VersionPolicy, SaysWhichVersionsAreThere) {
   EXPECT_EQ(ErrorOf([] { Chosen("4"); }),
             "m: none of the versions that --versions names is there any more, but 2, 3, 5");
   EXPECT_EQ(ErrorOf([] { Chosen("latest", {}); }), "m: no version is in this folder any more");
+}
+
+TEST(VersionPolicy, AVersionGoesByTheNumbersOfItsDeltas) {
+  const std::vector<VersionFolder> there = {{1, "m/1"}, {2, "m/2", 4}, {5, "m/5", 6}};
+  VersionPolicy given = ParseVersionPolicy("4,6");
+  given.canary = {.version = 6, .percent = 10};
+  const VersionPolicy found = ByFolders(given, there);
+  EXPECT_THAT(found.numbers, ElementsAre(2, 5));
+  EXPECT_EQ(found.canary.version, 5);
+  CheckShares(given, there, "m");
+  CheckAreThere(given, there, "m");
+  EXPECT_EQ(ErrorOf([&] { CheckAreThere(ParseVersionPolicy("2,7"), there, "m"); }),
+            "m: there is no version 7, but 1, 2 with deltas to 4, 5 with deltas to 6");
+  EXPECT_EQ(ErrorOf([&] { CheckAreThere(ParseVersionPolicy("2,3"), there, "m"); }),
+            "m: 2 and 3 are one version, 2 with deltas to 4: name it once");
+}
+
+TEST(VersionPolicy, AShareOfTheOnlyVersionIsRefused) {
+  VersionPolicy policy = ParseVersionPolicy("1");
+  policy.canary = {.version = 1, .percent = 10};
+  EXPECT_EQ(ErrorOf([&] {
+              CheckShares(policy, {{1, "m/1"}}, "m");
+            }),
+            "--canary 1:10: m has no other version, which would answer the other requests: leave "
+            "this flag out until tessera quantize has written one");
+  EXPECT_EQ(ErrorOf([&] { CheckShares(policy, {}, "m"); }),
+            "--canary 1:10: m is no folder of versions (tessera quantize --keep makes one)");
 }
 
 }  // namespace

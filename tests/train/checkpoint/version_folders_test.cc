@@ -92,6 +92,22 @@ TEST(VersionFolders, AreTakenBackNewestFirst) {
   EXPECT_EQ(HighestVersionIn(folder), 6);
 }
 
+TEST(VersionFolders, GoByTheNumbersOfTheirDeltas) {
+  const std::string folder = FolderWith({"2", "6"});
+  for (const char* delta : {"/2/delta-3.safetensors", "/2/delta-4.safetensors"})
+    std::ofstream(folder + delta);
+  const std::vector<VersionFolder> versions = VersionFoldersIn(folder);
+  EXPECT_EQ(ListedVersions(versions), "2 with deltas to 4, 6");
+  for (const int64_t number : {2, 3, 4}) EXPECT_EQ(FindVersion(versions, number), &versions[0]);
+  EXPECT_EQ(FindVersion(versions, 5), nullptr);
+  EXPECT_THAT(ErrorOf([&] { WithdrawAbove(folder, 3); }),
+              HasSubstr("version 3 is a delta of version 2, which has deltas to 4: expected 2 or "
+                        "4"));
+  EXPECT_THAT(ErrorOf([&] { WithdrawAbove(folder, 5); }),
+              HasSubstr("there is no version 5, but 2 with deltas to 4, 6"));
+  EXPECT_THAT(WithdrawAbove(folder, 4), ElementsAre(6));
+}
+
 TEST(VersionFolders, OldOnesAreRemoved) {
   const std::string folder = FolderWith({"2", "3", "withdrawn-4", "5", "6", "withdrawn-7"});
   RemoveOldVersions(folder, 4);
