@@ -144,7 +144,7 @@ fails_saying "models: there is no version 7, but 3, 4, 5 with deltas to 6" serve
 fails_saying "models: 5 and 6 are one version, 5 with deltas to 6: name it once" serve models \
   --versions 5,6
 fails_saying "--canary 7:10: models: there is no version 7, but 3, 4, 5 with deltas to 6" serve \
-  models --versions 4,7 --canary 7:10
+  models --versions 4,6 --canary 7:10
 fails_saying "--canary 6:10: expected --versions with the numbers of this version and of one that \
 answers the other requests, such as --versions 4,5" serve models --versions 6 --canary 6:10
 started a=models --versions 3,6 --canary 6:50 --watch 0
