@@ -10,8 +10,9 @@ namespace tessera {
 namespace {
 
 constexpr double kFloat = 4;
-constexpr double kDenseCopies = 4;        // parameters, gradients, up to two states
-constexpr double kActivationCopies = 3;   // outputs, their gradients, what a product works in
+constexpr double kDenseCopies = 4;  // parameters, gradients, up to two states
+// Outputs, their gradients, what a product works in, and blocks that the allocator keeps.
+constexpr double kActivationCopies = 4;
 constexpr double kIdBytes = 8 + 16 + 12;  // an id; the update's work on it and on its bag
 constexpr double kManagedRowBytes = 32;   // id, row, count and time
 
@@ -90,20 +91,20 @@ std::string Advice(const TrainConfig& config, const TrainingPlace& place,
   const bool on_gpu = place.memory == MemoryOf::kGpu;
   double tables = 0;
   for (const TableMemory& table : memory.tables) tables += table.total();
-  const double rest = memory.total() - tables, share = (there.bytes - rest) / tables;
+  const double rest = memory.total() - tables, share = (there.left() - rest) / tables;
   std::vector<std::string> ways;
   if (share >= 0.01)
     ways.push_back(Format("{:.0f} % of the tables' rows", std::floor(100 * share)));
-  if (const double bytes = TotalWith16Bits(config, place); bytes <= there.bytes)
+  if (const double bytes = TotalWith16Bits(config, place); bytes <= there.left())
     ways.push_back(Format("rows of 16 bits (\"dtype\": \"bf16\", {})", BytesText(bytes)));
   const auto elsewhere = on_gpu ? EmbeddingLocation::kManagedCaching : EmbeddingLocation::kDisk;
-  if (const double bytes = TotalAt(elsewhere, config, place); bytes <= there.bytes)
+  if (const double bytes = TotalAt(elsewhere, config, place); bytes <= there.left())
     ways.push_back(Format("tables {} (\"location\": \"{}\", {})",
                           on_gpu ? "in host memory behind a cache" : "on disk", elsewhere,
                           BytesText(bytes)));
-  if (rest < there.bytes)
+  if (rest < there.left())
     ways.push_back(Format("ranks on {:.0f} such {}",
-                          std::ceil(tables * NumMemories(place) / (there.bytes - rest)),
+                          std::ceil(tables * NumMemories(place) / (there.left() - rest)),
                           on_gpu ? "GPUs" : "machines (mpirun)"));
   const std::string text = ways.empty() ? "a smaller model or batch" : Listed(ways);
   return Format("What would fit: {}{}", text,
@@ -171,7 +172,7 @@ std::vector<MemoryPart> PartsOf(const TrainingMemory& memory) {
 void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,
                          const MemoryThere& there) {
   const TrainingMemory memory = MemoryOfTraining(config, place);
-  if (memory.total() <= there.bytes) return;
+  if (memory.total() <= there.left()) return;
   const char* const who = place.memory == MemoryOf::kGpu ? "the training on a GPU" : "the training";
   CheckMemory(who, PartsOf(memory), there, Advice(config, place, memory, there));
 }

@@ -165,7 +165,7 @@ serve::PredictorOptions PredictorOptionsOf(const Flags& flags) {
       .new_inputs = flags.new_inputs,
       .accept =
           [load, limit = flags.memory_limit](const serve::ModelSpec& spec) {
-            CheckServingMemory(spec, load, MemoryThereIs(limit));
+            CheckServingMemory(spec, load, MemoryForMore(limit));
           },
       .warm_up = {
           .requests = flags.warm_up, .max_batch = flags.http.queue.max_batch, .calls = workers}};
@@ -353,7 +353,7 @@ void AddServeCommand(Command app) {
       .Value("FILE");
   AddConnectionFlags(command, *f);
   AddQueueFlags(command, *f);
-  AddMemoryLimitFlag(command, f->memory_limit);
+  AddMemoryLimitFlag(command, f->memory_limit, " by a model, beside what is there");
   command.Footer(kFooter);
   command.Run([f] { return Serve(*f); });
 }

@@ -64,7 +64,7 @@ void PrintDryRun(const TrainFlags& flags, const TrainConfig& config, const DataS
                  const TrainingPlace& place, const MemoryThere& there,
                  const std::optional<TrainingProgress>& from) {
   const std::string memory =
-      Format("{} of {} {}", BytesText(MemoryOfTraining(config, place).total()),
+      Format("{} of {} {}", BytesText(MemoryOfTraining(config, place).total() + there.processes),
              BytesText(there.bytes), there.source);
   for (const auto& [what, text] :
        {std::pair{"model", ModelText(config)}, std::pair{"rows", RowsText(config, data)},

@@ -222,17 +222,33 @@ void CheckMemories(Context& ctx, const TrainConfig& config, TrainingPlace place,
   CheckTrainingMemory(config, place, there.gpu);
 }
 
+// The host's memory with what the processes of its ranks take themselves: what this one has, what
+// code and buffers of a training add to that, and threads.
+MemoryThere WithRanksHere(MemoryThere there, const TrainFlags& flags, Context& ctx,
+                          const TrainingPlace& place) {
+  constexpr double kToCome = 8 << 20;
+  constexpr double kThreadBytes = 128 << 10;  // of its stack and of what its allocator keeps
+  const auto ranks = static_cast<double>(place.ranks.size());
+  const double processes = UnderMpirun() ? ranks : 1;
+  if (flags.memory_limit.empty()) there.bytes += (processes - 1) * there.processes;
+  there.processes =
+      processes * (there.processes + kToCome) + ranks * ctx.threads().threads() * kThreadBytes;
+  return there;
+}
+
 // The ranks and their plan, or none, once there is memory for them. Every rank has measured before
 // one goes on: MakeTrainingRanks exchanges.
 std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
                                        const TrainConfig& config, const MemoryThere& host,
                                        const GpuRanks& gpus, Communicator* comm) {
-  const MemoriesThere there = {host, FreeOn(ctx.device())};
+  MemoriesThere there = {host, FreeOn(ctx.device())};
   if (comm == nullptr) {
+    there.host = WithRanksHere(host, flags, ctx, {});
     CheckMemories(ctx, config, {}, gpus, there);
     return {};
   }
   TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
+  there.host = WithRanksHere(host, flags, ctx, PlaceOf(ranks));
   CheckMemories(ctx, config, PlaceOf(ranks), gpus, there);
   if (IsLeader(*comm)) Note(RanksLine(ranks), {{"ranks", comm->size()}});
   return ranks;
@@ -286,7 +302,10 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   std::unique_ptr<RunRecord> record = ReadRecord(flags, config);
   if (flags.dry_run) {
     if (is_leader) SayChanges(changes);
-    if (is_leader) PrintDryRun(flags, config, data, HostPlace(ctx, ranks), there, resumed.progress);
+    const TrainingPlace place = HostPlace(ctx, ranks);
+    if (is_leader)
+      PrintDryRun(flags, config, data, place, WithRanksHere(there, flags, ctx, place),
+                  resumed.progress);
     return 0;
   }
   if (ranks) SavePlan(flags, *ranks);

@@ -129,8 +129,9 @@ std::string BytesText(double bytes) {
   return internal::Bytes(static_cast<int64_t>(std::min(bytes, kMax)));
 }
 
-void CheckMemory(const std::string& who, const std::vector<MemoryPart>& parts,
-                 const MemoryThere& there, const std::string& advice) {
+void CheckMemory(const std::string& who, std::vector<MemoryPart> parts, const MemoryThere& there,
+                 const std::string& advice) {
+  parts.push_back({"the process itself", there.processes});
   const double sum = SumOf(parts);
   if (sum <= there.bytes) return;
   std::string text;

@@ -11,6 +11,10 @@ namespace tessera {
 struct MemoryThere {
   double bytes = 0;
   std::string source;  // "available on this machine", say
+  // What the processes themselves take of these bytes: code, threads, files that they opened.
+  double processes = 0;
+
+  double left() const { return bytes - processes; }
 };
 
 // The least of what the machine has available (MemAvailable) and what each cgroup of this process,
@@ -34,10 +38,10 @@ double SumOf(const std::vector<MemoryPart>& parts);
 // first.
 std::string LargestText(std::vector<MemoryPart> parts);
 
-// Throws Error where the parts together are more than there is: what `who` takes, part by part,
-// what there is, and `advice`, sentences of what would fit.
-void CheckMemory(const std::string& who, const std::vector<MemoryPart>& parts,
-                 const MemoryThere& there, const std::string& advice);
+// Throws Error where the parts and the process itself are together more than there is: what `who`
+// takes, part by part, what there is, and `advice`, sentences of what would fit.
+void CheckMemory(const std::string& who, std::vector<MemoryPart> parts, const MemoryThere& there,
+                 const std::string& advice);
 
 // "38.4 GiB".
 std::string BytesText(double bytes);

@@ -86,7 +86,7 @@ python3 - <<'EOP'
 import json
 d = json.load(open("small.json"))
 for name in "ab":
-    d["tables"]["ab".index(name)].update(rows=600000, dim=4)
+    d["tables"]["ab".index(name)].update(rows=6000000, dim=4)
 json.dump(d, open("sum.json", "w"))
 for t in d["tables"]:
     t.update(rows=600000000000)
@@ -98,13 +98,25 @@ has err "What would fit: "
 has err "--memory-limit SIZE sets another limit"
 fails_saying "the training takes about" train --config huge.json --ranks 2
 # Each table fits, both do not.
-fails_saying "there are 19.0 MiB (--memory-limit)" train --config sum.json --memory-limit 19M
+fails_saying "there are 240.0 MiB (--memory-limit)" train --config sum.json --memory-limit 240M
 has err "rows of 16 bits"
-fails_saying "the training takes about" train --config sum.json --memory-limit 19M --ranks 2
-run 0 train --config sum.json --memory-limit 60M
-run 0 train --config sum.json --memory-limit 60M --ranks 2 --plan row_wise
-fails_saying "the training takes about" train --config sum.json --memory-limit 40M --ranks 2 \
+fails_saying "the training takes about" train --config sum.json --memory-limit 200M --ranks 2
+run 0 train --config sum.json --memory-limit 400M --checkpoint sum.safetensors
+run 0 train --config sum.json --memory-limit 400M --ranks 2 --plan row_wise
+fails_saying "the training takes about" train --config sum.json --memory-limit 400M --ranks 2 \
   --plan data_parallel
+# The process itself counts: of a small model it is nearly all, so that the estimate of a dry run is
+# of the order of what a training takes.
+fails_saying "the process itself" train --config small.json --memory-limit 4M
+run 0 train --config small.json --dry-run
+cp out dry
+run 0 train --config small.json --json took.json
+python3 - <<'EOP' || fail "the dry run's memory is not of the training's order: $(cat dry took.json)"
+import json, re
+said = re.search(r"memory +([0-9.]+) MiB of ", open("dry").read())
+took = json.load(open("took.json"))["memory"]["peak_bytes"] / 2**20
+assert said and took / 2 < float(said[1]) < 2 * took, took
+EOP
 
 # ---- tables of raw ids count with the size to which they may grow; writing, scoring and serving a
 # ---- model have limits, too
@@ -128,8 +140,8 @@ has err "rows that deltas may add to growing tables"
 fails_saying "the model takes about" serve grow --port 0 --memory-limit 30M
 fails_saying "writing the model takes about" quantize good.safetensors -o pruned --prune 0.5 \
   --memory-limit 4K
-fails_saying "scoring rows with the checkpoint takes about" quantize good.safetensors -o scored \
-  --data eval.tsv --memory-limit 10K
+fails_saying "scoring rows with the checkpoint takes about" quantize sum.safetensors -o scored \
+  --data eval.tsv --memory-limit 200M
 run 0 quantize good.safetensors -o scored
 fails_saying "scoring rows with the checkpoint takes about" predict scored --data eval.tsv \
   --checkpoint grow.safetensors --memory-limit 30M
@@ -141,7 +153,7 @@ fails_saying "--memory-limit: expected a size such as 512M" train --config small
   --memory-limit much
 fails_saying "lookup/rows=2G,tables=4 takes about 3.7 TiB of memory" bench lookup --tables 4 \
   --rows 2G --dim 128
-fails_saying "takes about 512.0 MiB of memory" bench update --tables 1 --rows 1Mi --rule sgd \
-  --memory-limit 511M
+fails_saying "of memory: tables 512.0 MiB, the process itself" bench update --tables 1 --rows 1Mi \
+  --rule sgd --memory-limit 511M
 fails_saying "train/rows=1G takes about" bench train --rows 1G
 exit 0

@@ -86,6 +86,11 @@ TEST(MemoryLimit, WhatIsMoreThanThereIsIsSaidPartByPart) {
             }),
             "the training takes about 40.0 GiB of memory: tables 38.0 GiB (a 20.0 GiB, b 18.0 "
             "GiB), a batch 2.0 GiB; there are 39.0 GiB (here). Buy some");
+  EXPECT_THAT(ErrorOf([&] {
+                CheckMemory("the training", parts, {40 * kGiB, "here", kGiB}, "");
+              }),
+              HasSubstr("takes about 41.0 GiB of memory: tables 38.0 GiB (a 20.0 GiB, b 18.0 GiB), "
+                        "a batch 2.0 GiB, the process itself 1.0 GiB; there are 40.0 GiB"));
 }
 
 }  // namespace
