@@ -77,7 +77,8 @@ bool HaveSameConfig(const std::string& a, const std::string& b) {
 void AddEvaluationFlags(Command app, EvaluationFlags& f) {
   app.Add("--eval-every", f.eval_every,
           "Also evaluate inside epochs: after every N steps (500), or after every FRACTION of an "
-          "epoch (0.05), in whole steps. Training is not changed by it. 0: only after each epoch")
+          "epoch (0.05), in whole steps, the last at its end; text that data.split divides takes "
+          "steps alone. Training is not changed by it. 0: only after each epoch")
       .Value("N|FRACTION");
   app.Add("--eval-metric", f.eval_metric,
           "Metric that evaluations are compared by, under its name in --json: auc, log_loss, "

@@ -74,7 +74,7 @@ TEST(EvaluationSchedule, AnEpochsLastStepIsEvaluatedOnce) {
 
 TEST(EvaluationSchedule, IsDueAfterFractions) {
   EvaluationSchedule quarters(ConfigOf({.every = 0.25}), RowRange{0, 1000});  // 3.9 steps
-  EXPECT_EQ(DueSteps(quarters, 1000, 64), Steps({3, 6, 9, 12, 15, 16}));
+  EXPECT_EQ(DueSteps(quarters, 1000, 64), Steps({3, 6, 9, 16}));
   EvaluationSchedule later(ConfigOf({.every = 0.5}), RowRange{7000, 7640});
   EXPECT_EQ(DueSteps(later, 640, 64, 7000), Steps({5, 10}));
   EvaluationSchedule tiny(ConfigOf({.every = 0.001}), RowRange{0, 192});  // less than a step
@@ -96,13 +96,29 @@ TEST(EvaluationSchedule, AFractionBelowAStepIsSaid) {
   EXPECT_EQ(ShortIntervalText(SmallConfig(), RowRange{0, 64}), "");
 }
 
-// 20 evaluations, every ⌊4195197692/(65536·20)⌋ steps, and that of the end.
+// One that falls just before the epoch's end is that of the end, which patience counts once.
+TEST(EvaluationSchedule, TheLastFractionIsTheEpochsEnd) {
+  const auto due = [](double every, int64_t steps) {
+    EvaluationSchedule schedule(ConfigOf({.every = every}, 1), RowRange{0, steps});
+    return DueSteps(schedule, steps, 1);
+  };
+  EXPECT_EQ(due(0.5, 5), Steps({2, 5}));
+  EXPECT_EQ(due(0.5, 3), Steps({1, 3}));
+  EXPECT_EQ(due(0.33, 100), Steps({33, 66, 100}));
+  EXPECT_EQ(due(0.4, 5), Steps({2, 4, 5}));  // half an interval is left
+  EXPECT_EQ(due(0.1, 99), Steps({9, 18, 27, 36, 45, 54, 63, 72, 81, 99}));
+  EXPECT_EQ(due(0.001, 3), Steps({1, 2, 3}));
+  EvaluationSchedule partial(ConfigOf({.every = 0.5}), RowRange{0, 257});  // a last step of one row
+  EXPECT_EQ(DueSteps(partial, 257, 64), Steps({2, 5}));
+}
+
+// 20 evaluations, every ⌊4195197692/(65536·20)⌋ steps, the last of them at the end.
 TEST(EvaluationSchedule, CountsStepsAsMlperf) {
   constexpr int64_t kRows = 4'195'197'692, kBatch = 65'536;
   EvaluationSchedule schedule(ConfigOf({.every = 0.05}, kBatch), RowRange{0, kRows});
   const Steps due = DueSteps(schedule, kRows, kBatch);
-  ASSERT_EQ(due.size(), 21u);
-  for (int64_t n = 0; n < 20; ++n) EXPECT_EQ(due[static_cast<size_t>(n)], 3200 * (n + 1));
+  ASSERT_EQ(due.size(), 20u);
+  for (int64_t n = 0; n < 19; ++n) EXPECT_EQ(due[static_cast<size_t>(n)], 3200 * (n + 1));
   EXPECT_EQ(due.back(), 64'014);
 }
 

@@ -341,7 +341,9 @@ constexpr KeyMeaning kMeanings[] = {
      "nothing."},
     {"evaluation.every_steps", "Also evaluate after so many steps. Not beside every."},
     {"evaluation.every",
-     "Also evaluate after this fraction of an epoch, in whole steps, at least one."},
+     "Also evaluate after this fraction of an epoch, in whole steps, at least one; the last "
+     "fraction is the epoch's end. The number of its rows must be known before they are read: not "
+     "beside data.split of text, and of other text with a range of rows that ends (--train-rows)."},
     {"evaluation.metric",
      "The value that decides: \"auc\", \"auc-TASK\", \"loss\", … Without it: the AUC of the first "
      "task if that learns clicks, else the loss."},

@@ -137,22 +137,34 @@ EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
                config_.every,
                config.data.split ? ", as data.split chooses them: preprocess the text, or give "
                                  : ": say where they end (--train-rows FIRST:LAST), or give "));
-  first_row_ = epoch_rows->first;
+  epoch_rows_ = *epoch_rows;
+  step_rows_ = ExamplesOfStep(config);
   const double steps = StepsOfInterval(config, epoch_rows->last - epoch_rows->first);
-  interval_rows_ = std::max<int64_t>(1, static_cast<int64_t>(steps)) * ExamplesOfStep(config);
+  interval_rows_ = std::max<int64_t>(1, static_cast<int64_t>(steps)) * step_rows_;
 }
 
 void EvaluationSchedule::GoOnFrom(const std::string& text) { state_ = StateOf(text, metric_); }
 
 // The number of whole intervals before a row; a row of 0 is that before the epoch's first.
 int64_t EvaluationSchedule::IntervalOf(int64_t row) const {
-  return std::max<int64_t>(0, row - first_row_) / interval_rows_;
+  return std::max<int64_t>(0, row - epoch_rows_.first) / interval_rows_;
+}
+
+// Whether the evaluation of the interval that ends here is that of the epoch's end, which is to
+// come.
+bool EvaluationSchedule::IsEpochsEnd(int64_t row) const {
+  const int64_t left = epoch_rows_.last - row;
+  if (left <= 0) return false;
+  const int64_t steps = (left + step_rows_ - 1) / step_rows_;
+  return static_cast<double>(IntervalOf(row)) * config_.every >= 1 - kWhole ||
+         3 * steps <= interval_rows_ / step_rows_;
 }
 
 void EvaluationSchedule::AfterStep(const TrainingProgress& at, std::optional<double> fraction) {
   const bool due = config_.every_steps > 0 ? at.step % config_.every_steps == 0
-                   : interval_rows_ > 0    ? IntervalOf(at.row) > IntervalOf(row_)
-                                           : false;
+                   : interval_rows_ > 0
+                       ? IntervalOf(at.row) > IntervalOf(row_) && !IsEpochsEnd(at.row)
+                       : false;
   row_ = at.row;
   if (due) state_.due = {at.epoch + 1, at.step, fraction};
 }

@@ -3,10 +3,11 @@
 // Decides when a training is evaluated, which evaluation is the best, and whether to stop early.
 //
 // Evaluations are due after every `every_steps` steps, or, of an epoch of N rows and steps of B,
-// after every max(1, ⌊N·every/B⌋)·B rows (as MLPerf counts), and after each epoch. A value is
-// better if it is finite and above, or below, the best so far. What it remembers is the text of a
-// checkpoint (TrainingProgress::evaluation): a run that goes on from there decides as one that
-// never stopped. All ranks decide alike, as they get the same values.
+// after every max(1, ⌊N·every/B⌋)·B rows (as MLPerf counts), and after each epoch. The nth fraction
+// is the epoch's end where n·every is the whole, or a third of an interval or less is left.
+// A value is better if it is finite and above, or below, the best so far. What it remembers is the
+// text of a checkpoint (TrainingProgress::evaluation): a run that goes on from there decides as one
+// that never stopped. All ranks decide alike, as they get the same values.
 #include <optional>
 #include <string>
 
@@ -67,11 +68,14 @@ class EvaluationSchedule {
 
  private:
   int64_t IntervalOf(int64_t row) const;
+  bool IsEpochsEnd(int64_t row) const;
 
   EvaluationConfig config_;
   EvaluationMetric metric_;
-  int64_t first_row_ = 0, interval_rows_ = 0;  // where an interval is a fraction of an epoch
-  int64_t row_ = 0;                            // before the next step
+  // Where an interval is a fraction of an epoch.
+  RowRange epoch_rows_;
+  int64_t step_rows_ = 0, interval_rows_ = 0;
+  int64_t row_ = 0;  // before the next step
   EvaluationState state_;
 };
 

@@ -178,7 +178,7 @@ has out "note: cut/curve.jsonl was changed: it has other values than result.json
 cp all/0.2-2/curve.jsonl cut/curve.jsonl
 sed -i '2s/"log_loss":[0-9.]*/"log_loss":0.5/' cut/curve.jsonl  # not what runs are compared by
 run 0 runs cut
-has out "it has other values than result.json at step 14 (log_loss)"
+has out "it has other values than result.json at step 16 (log_loss)"
 cp all/0.2-2/curve.jsonl cut/curve.jsonl
 python3 - <<'EOF' || fail "another best"
 import json
