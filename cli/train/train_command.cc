@@ -236,6 +236,13 @@ MemoryThere WithRanksHere(MemoryThere there, const TrainFlags& flags, Context& c
   return there;
 }
 
+void WarnOfRepeatedRows(const TrainFlags& flags) {
+  const bool shared = flags.eval.empty() && !flags.eval_rows.empty();
+  WarnOfRepeatedFiles(flags.data,
+                      shared ? ", and a row for evaluation may be trained on in its copy" : "");
+  WarnOfRepeatedFiles(flags.eval);
+}
+
 // The ranks and their plan, or none, once there is memory for them. Every rank has measured before
 // one goes on: MakeTrainingRanks exchanges.
 std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
@@ -291,8 +298,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .pool = nullptr,
                .dense_products = config.dense_products});
   if (is_leader) SayIfProductsAreSlow(ctx);
-  if (is_leader)
-    for (const auto& files : {flags.data, flags.eval}) WarnOfRepeatedFiles(files);
+  if (is_leader) WarnOfRepeatedRows(flags);
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
   if (is_leader && !gpus.why_host.empty()) Note(gpus.why_host);

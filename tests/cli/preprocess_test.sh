@@ -34,6 +34,18 @@ has out "13,000 rows in often"
 run 0 preprocess rows.tsv more.tsv.gz -o once
 lacks err "is given"
 
+# ---- a copy of a file is said by its fingerprint
+cp rows.tsv copy.tsv
+sed '3s/\t/\t7/' rows.tsv >other.tsv
+run 0 preprocess rows.tsv copy.tsv other.tsv -o copies
+has err "copy.tsv has the size, the beginning and the end of rows.tsv: it seems to be a copy, so"
+[ "$(grep -c 'seems to be a copy' err)" -eq 1 ] || fail "said of another file: $(cat err)"
+run 0 train --config small.json --data rows.tsv --data copy.tsv --train-rows 0:4000 \
+  --eval-rows 4000:8000
+has err "its rows count again, and a row for evaluation may be trained on in its copy"
+run 0 describe rows.tsv other.tsv
+lacks err "seems to be a copy"
+
 # ---- npy
 run 0 preprocess rows.tsv -o npy --to npy
 run 0 train --config small.json --data npy/rows --checkpoint npy.safetensors
