@@ -14,8 +14,10 @@
 //   metrics.jsonl  metrics of the training (train/run/training_metrics.h)
 //   curve.jsonl    a line an evaluation, or without rows for evaluation a line an epoch
 //   loss.json      {"since_line": [{"step", "rows", "loss_sum"}, …]}: the rows that were trained
-//                  after the last line of curve.jsonl, and their loss, as of the last two saves
-//   result.json    the report of --json, of the last start
+//                  after the last line of curve.jsonl, and their loss, as of the last two saves;
+//                  and the epochs so far (cli/train/run_epochs.h)
+//   result.json    the report of --json: rows, epochs and evaluations of all starts, the rest of
+//                  the last one
 //   last.safetensors, best.safetensors    checkpoints; folders last and best with ranks, and last
 //                                         with --incremental
 #include <cstdint>

@@ -264,10 +264,14 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
   }
   for (CurvePoint& point : ReadCurve(folder_))
     earlier_.insert_or_assign(point.step, std::move(point.values));
-  fs::remove(PathIn(folder_, kRunResult));
-  ReplaceTextFile(PathIn(folder_, kRunConfig), internal::ParseJson(ToJson(config)).dump(2) + "\n");
   KeepLinesUpTo(folder_, start.from.step);
   GoOnWithLossSum(start.from.step);
+  if (goes_on_) {
+    epochs_.GoOn(folder_, start.from);
+    WriteLoss();  // before the result that it may be of goes
+  }
+  fs::remove(PathIn(folder_, kRunResult));
+  ReplaceTextFile(PathIn(folder_, kRunConfig), internal::ParseJson(ToJson(config)).dump(2) + "\n");
   for (const char* key : {"finished", kRunFailed}) document_.erase(key);
   document_["starts"].push_back(StartJson(data, start));
   WriteRunDocument(folder_, document_);
@@ -279,10 +283,15 @@ void RunRecorder::KeepLossSum(int64_t step) {
   std::erase_if(saved_, [&](const LossSum& sum) { return sum.step >= step; });
   if (saved_.size() > 1) saved_ = {saved_.back()};
   saved_.push_back({step, since_line_.rows, since_line_.loss_sum});
+}
+
+void RunRecorder::WriteLoss() const {
   Json sums = Json::array();
   for (const LossSum& sum : saved_)
     sums.push_back({{"step", sum.step}, {"rows", sum.rows}, {"loss_sum", sum.loss_sum}});
-  ReplaceTextFile(PathIn(folder_, kRunLoss), Json{{kSinceLine, std::move(sums)}}.dump() + "\n");
+  Json document = {{kSinceLine, std::move(sums)}};
+  epochs_.AddTo(document);
+  ReplaceTextFile(PathIn(folder_, kRunLoss), document.dump() + "\n");
 }
 
 void RunRecorder::GoOnWithLossSum(int64_t step) {
@@ -325,10 +334,13 @@ void RunRecorder::Record(TrainingRunOptions& options) {
     step_ = step.step;
     since_line_.rows += step.examples;
     since_line_.loss_sum += step.loss * static_cast<double>(step.examples);
+    epochs_.OnStep(step);
     then(step);
   };
   options.on_save = [this, then = options.on_save](int64_t step) {
     KeepLossSum(step);
+    epochs_.OnSave(step, /*best=*/false);
+    WriteLoss();
     then(step);
   };
   options.on_evaluation = [this, then = options.on_evaluation](const EvaluationReport& report) {
@@ -336,6 +348,11 @@ void RunRecorder::Record(TrainingRunOptions& options) {
     AddEvaluation(line, report.values);
     line["best"] = report.best;
     AddLine(report.at, report.metric, report.value, std::move(line));
+    epochs_.OnEvaluation(report);
+    if (report.best) {
+      epochs_.OnSave(report.at.step, /*best=*/true);
+      WriteLoss();
+    }
     then(report);
   };
   options.on_epoch = [this, then = options.on_epoch](const EpochReport& epoch) {
@@ -344,6 +361,8 @@ void RunRecorder::Record(TrainingRunOptions& options) {
       AddLine({.epoch = epoch.epoch, .step = step_, .fraction = 1}, kTrainLoss, loss,
               {{kTrainLoss, loss}});
     }
+    epochs_.OnEpoch(epoch);
+    WriteLoss();
     then(epoch);
   };
 }

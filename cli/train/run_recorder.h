@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/train/run_epochs.h"
 #include "cli/train/run_log.h"
 #include "cli/train/run_start.h"
 #include "cli/train/train_command_flags.h"
@@ -54,6 +55,8 @@ class RunRecorder {
   // that a start before this one has evaluated, to other numbers.
   void Record(TrainingRunOptions& options);
   void End(const TrainingRunReport& report, const TrainingProgress& at);
+  // Makes the report of the training that of the whole run: rows, epochs and evaluations.
+  void AddWholeRun(internal::Json& report) const { epochs_.AddTo(report, folder_); }
   // Notes that the start ended by an error, which is in the log then; where no start has begun, it
   // is in run.json, too.
   void Fail(const std::string& error);
@@ -64,6 +67,7 @@ class RunRecorder {
   double TakeTrainLoss();
   void KeepLossSum(int64_t step);
   void GoOnWithLossSum(int64_t step);
+  void WriteLoss() const;
   void NoteRepeat(const internal::Json& line);
   void EndStart(const std::string& how);
 
@@ -75,6 +79,7 @@ class RunRecorder {
   std::map<int64_t, internal::Json> earlier_;  // lines of curve.jsonl by starts before, by step
   LossSum since_line_;                         // as of now
   std::vector<LossSum> saved_;                 // as of the last two saves: loss.json
+  RunEpochs epochs_;
   int64_t step_ = 0;
 };
 

@@ -333,7 +333,8 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   const std::optional<VerifyReport> verified = EndVerify(verifier.get());
   const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
   if (is_leader && report.stopped) SayInterrupted(flags, signal);
-  if (is_leader && !report.stopped) SayResults(flags, config, data, report, curve, verified);
+  if (is_leader && !report.stopped)
+    SayResults(flags, config, data, report, curve, verified, logs.run.get());
   if (logs.run != nullptr && is_leader) logs.run->End(report, trainer.progress());
   return InterruptedExit(signal);
 }

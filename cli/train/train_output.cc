@@ -176,7 +176,7 @@ void SayRows(const TrainConfig& config, const DataSets& data) {
 
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
                 const TrainingRunReport& report, const LossCurve& curve,
-                const std::optional<VerifyReport>& verified) {
+                const std::optional<VerifyReport>& verified, const RunRecorder* run) {
   const std::optional<MetricValues> optimum = data.Optimum();
   const std::string picture = curve.Draw(optimum ? std::optional(optimum->log_loss) : std::nullopt);
   if (!picture.empty()) Note("\nloss while training\n" + picture + "\n");
@@ -188,7 +188,10 @@ void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSe
     std::fputs(UnknownItemsText(unknown.get(), where).c_str(), stdout);
   if (report.evaluations) SayEvaluations(flags, config, *report.evaluations);
   if (!flags.checkpoint.empty()) Note("saved " + flags.checkpoint, {{"path", flags.checkpoint}});
-  if (!flags.json.empty()) ReplaceTextFile(flags.json, ReportJson(report, optimum, data, verified));
+  if (flags.json.empty()) return;
+  internal::Json json = ReportJson(report, optimum, data, verified);
+  if (run != nullptr) run->AddWholeRun(json);
+  ReplaceTextFile(flags.json, json.dump(2) + "\n");
 }
 
 }  // namespace tessera::cli

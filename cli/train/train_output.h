@@ -39,10 +39,11 @@ void SayIfProductsAreSlow(const Context& ctx);
 // evaluated where the configuration's fraction of an epoch is less than one.
 void SayRows(const TrainConfig& config, const DataSets& data);
 
-// Prints the curve, the table and what was saved; writes --json, with what --verify found.
+// Prints the curve, the table and what was saved; writes --json, with what --verify found. `run`
+// knows what earlier starts of a run have trained; null: there is none.
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
                 const TrainingRunReport& report, const LossCurve& curve,
-                const std::optional<VerifyReport>& verified);
+                const std::optional<VerifyReport>& verified, const RunRecorder* run);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_TRAIN_OUTPUT_H_

@@ -186,8 +186,18 @@ std::string FinalTable(const TrainingRunReport& report,
                     Count(raw.evicted));
 }
 
-std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,
-                       const DataSets& data, const std::optional<VerifyReport>& verified) {
+Json EpochJson(const EpochReport& epoch) {
+  Json json = {{"epoch", epoch.epoch},
+               {"rows", epoch.rows},
+               {"train_loss", epoch.train_loss},
+               {"seconds", epoch.seconds}};
+  AddEvaluation(json, epoch.evaluation);
+  AddRawIds(json, epoch.raw_ids);
+  return json;
+}
+
+Json ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,
+                const DataSets& data, const std::optional<VerifyReport>& verified) {
   Json json;
   AddEvaluation(json, report.evaluation);
   json["seconds"] = report.seconds;
@@ -196,15 +206,7 @@ std::string ReportJson(const TrainingRunReport& report, const std::optional<Metr
   json["skipped_rows"] = report.skipped_rows;
   if (!report.skipped_by_reason.empty()) json["skipped_by_reason"] = report.skipped_by_reason;
   json["epochs"] = Json::array();
-  for (const EpochReport& epoch : report.epochs) {
-    Json entry = {{"epoch", epoch.epoch},
-                  {"rows", epoch.rows},
-                  {"train_loss", epoch.train_loss},
-                  {"seconds", epoch.seconds}};
-    AddEvaluation(entry, epoch.evaluation);
-    AddRawIds(entry, epoch.raw_ids);
-    json["epochs"].push_back(entry);
-  }
+  for (const EpochReport& epoch : report.epochs) json["epochs"].push_back(EpochJson(epoch));
   if (report.evaluations) AddEvaluations(json, *report.evaluations);
   if (optimum) AddMetrics(json["optimum"], optimum);
   AddRawIds(json, report.raw_ids);
@@ -215,7 +217,7 @@ std::string ReportJson(const TrainingRunReport& report, const std::optional<Metr
   AddUnknownItems(data.unknown_items().get(), "unknown_items", json);
   AddUnknownItems(data.unknown_eval_items().get(), "unknown_eval_items", json);
   if (verified) AddVerify(json, *verified);
-  return json.dump(2) + "\n";
+  return json;
 }
 
 std::string DifferenceJson(const VerifyReport& report) {

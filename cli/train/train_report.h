@@ -1,6 +1,7 @@
 #ifndef TESSERA_CLI_TRAIN_TRAIN_REPORT_H_
 #define TESSERA_CLI_TRAIN_TRAIN_REPORT_H_
 // The report that `tessera train` prints in the end.
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -47,8 +48,11 @@ std::string FinalTable(const TrainingRunReport& report, const std::optional<Metr
 // as often as they were read. With data.split "split" (cli/show/split_text.h). With --verify
 // "verify": {"record", "equal", "added", "difference": null}, the numbers of digests. What is not
 // defined is null.
-std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,
-                       const DataSets& data, const std::optional<VerifyReport>& verified);
+nlohmann::ordered_json ReportJson(const TrainingRunReport& report,
+                                  const std::optional<MetricValues>& optimum, const DataSets& data,
+                                  const std::optional<VerifyReport>& verified);
+// An entry of "epochs".
+nlohmann::ordered_json EpochJson(const EpochReport& epoch);
 
 // {"verify": …} of a training that ended by a difference, whose text "difference" is.
 std::string DifferenceJson(const VerifyReport& report);

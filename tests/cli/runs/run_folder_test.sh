@@ -38,6 +38,20 @@ for of in curve, metrics:
 EOF
 }
 
+# same_result RUN RUN: the results tell the same epochs, rows and evaluations, times aside.
+same_result() {
+  python3 - "$@" <<'EOF' || fail "results differ: $*"
+import json, sys
+def of(folder):
+  result = json.load(open(folder + "/result.json"))
+  for entry in result["epochs"] + result["evaluations"]:
+    entry.pop("seconds", None)
+  return {key: result[key] for key in ("rows", "epochs", "evaluations", "best")}
+first, second = (of(folder) for folder in sys.argv[1:])
+assert first == second and first["epochs"], (first, second)
+EOF
+}
+
 # ---- what is there, and the bits of the same training by flags
 base=(train --config small.json --threads 2 --eval-every 0.5 --set optimizer.sparse.lr=0.05)
 plain=("${base[@]}" --epochs 2)
@@ -119,6 +133,7 @@ EOF
   "$tessera" "${every[@]}" $form --run cut >out 2>err || has err "this run is finished"
   json cut/run.json 'd["finished"]["epochs"] == 6 and len(d["starts"]) > 0'
   same_curve whole cut
+  same_result whole cut
   for which in last best; do
     saved=$(basename whole/$which*)
     for run in whole cut; do run 0 export $run/$saved --out $run.st --overwrite; done
@@ -151,6 +166,7 @@ EOF
   for run in whole cut; do run 0 export $run/last* --out $run.st --overwrite; done
   same_state whole.st cut.st || fail "$form: from the best model other bits are trained"
   same_curve whole cut
+  same_result whole cut
 done
 fails_saying "its checkpoint is cut/last, but this start saves" "${early[@]}" --run cut
 
@@ -179,6 +195,7 @@ run 0 train --run runs/a --epochs 4 --threads 2  # the configuration is the run'
 run 0 "${base[@]}" --epochs 4 --run longer
 same_state longer/last.safetensors runs/a/last.safetensors || fail "a run in parts has other bits"
 same_curve longer runs/a
+same_result longer runs/a
 run 0 "${plain[@]}" --run runs/a --overwrite
 json runs/a/run.json 'len(d["starts"]) == 1 and d["finished"]["epochs"] == 2'
 same_state plain.st runs/a/last.safetensors || fail "--overwrite did not begin anew"
@@ -198,6 +215,7 @@ run 0 train --config short.json --patience 3 --epochs 20 --run patient
 json patient/run.json 'len(d["starts"]) == 2 and d["starts"][1]["rows"] > 0'
 run 0 train --config short.json --patience 3 --epochs 20 --run at_once
 same_curve at_once patient
+same_result at_once patient
 same_state at_once/last.safetensors patient/last.safetensors || fail "more patience has other bits"
 run 0 train --config short.json --stop-at auc=0.5 --epochs 20 --run aimed
 json aimed/run.json 'd["finished"]["stopped_early"] == "target"'

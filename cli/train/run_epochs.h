@@ -1,0 +1,58 @@
+#ifndef TESSERA_CLI_TRAIN_RUN_EPOCHS_H_
+#define TESSERA_CLI_TRAIN_RUN_EPOCHS_H_
+// The epochs of a run over all of its starts, as result.json tells them: one that a start began and
+// a later one ended has the rows, loss and seconds of both. Between starts loss.json keeps them:
+//
+//   "epochs": [{"epoch", "rows", …}, …]     as in result.json, those that have ended
+//   "under_way": [{"step", "epoch", "rows", "loss_sum", "seconds", "best"}, …]
+//                                           the epoch that goes on, as of the last two saves of
+//                                           the last checkpoint and of the best
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/json/json_object.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/run/stopwatch.h"
+#include "train/run/training_report.h"
+
+namespace tessera::cli {
+
+class RunEpochs {
+ public:
+  // Takes up what the folder keeps of a run that stands at `from`: in loss.json, or, where it was
+  // finished, in result.json. What is not there, or damaged, is left out.
+  void GoOn(const std::string& folder, const TrainingProgress& from);
+
+  void OnStep(const StepReport& step);
+  void OnEvaluation(const EvaluationReport& report);
+  void OnEpoch(const EpochReport& epoch);
+  // A checkpoint of this step is about to be saved: the last, or the best.
+  void OnSave(int64_t step, bool best);
+
+  // Adds the keys of loss.json.
+  void AddTo(internal::Json& document) const;
+  // Makes "rows", "epochs" and "evaluations" of a report those of the whole run, of whose
+  // evaluations curve.jsonl has those that earlier starts have made.
+  void AddTo(internal::Json& report, const std::string& folder) const;
+
+ private:
+  // An epoch under way, as of a step.
+  struct UnderWay {
+    int64_t step = 0, epoch = 0, rows = 0;
+    double loss_sum = 0, seconds = 0;
+    bool best = false;
+  };
+  static UnderWay FromJson(const internal::Json& json);
+  void TakeUnderWay(const std::string& folder, const internal::Json& saved,
+                    const TrainingProgress& from);
+  double Seconds() const { return now_.seconds + watch_.seconds(); }
+
+  std::vector<internal::Json> ended_;
+  UnderWay now_;     // .seconds: of starts before this one
+  Stopwatch watch_;  // since the epoch, or this start, began
+  std::vector<UnderWay> saved_;
+};
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_RUN_EPOCHS_H_
