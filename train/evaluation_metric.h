@@ -37,6 +37,8 @@ struct EvaluationMetric {
 
   double ValueIn(const EvaluationValues& values) const;
   bool IsBetter(double value, double than) const { return higher ? value > than : value < than; }
+  // The best value that there can be: higher ones are shares, lower ones are losses.
+  double limit() const { return higher ? 1 : 0; }
 };
 
 // The metric of that name, or for "" the AUC of the first task if that learns clicks, else the

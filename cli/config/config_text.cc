@@ -198,9 +198,11 @@ void CheckKind(const std::vector<ConfigSection>& sections, const std::string& pa
     for (const std::string& word : section.kinds)
       if (std::ranges::find(known, word) == known.end()) known.push_back(word);
   if (kind.empty() || std::ranges::find(known, kind) != known.end()) return;
-  throw Error(Format("--type {}: {} {}", kind, path.empty() ? "a configuration" : path,
-                     known.empty() ? "has the same keys for all types"
-                                   : Format("has the types {}", Joined(known, " and "))));
+  const std::string of = path.empty() ? "a configuration" : path;
+  if (known.empty()) throw Error(Format("--type {}: {} has the same keys for all types", kind, of));
+  if (const std::string near = Nearest(kind, known); !near.empty())
+    throw Error(Format("--type {}: {} has no such type; did you mean {}?", kind, of, near));
+  throw Error(Format("--type {}: {} has the types {}", kind, of, Joined(known, " and ")));
 }
 
 }  // namespace

@@ -351,6 +351,10 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
     throw Error(
         "--mllog beside --resume: MLPerf's log is that of a run from its beginning: leave one of "
         "them out");
+  if (flags.other_data && flags.resume.empty() && flags.run.empty())
+    throw Error(
+        "--other-data is for a training that goes on (--resume, --run): one that begins has no "
+        "other data than its own: leave it out, or give --resume");
   if (flags.verify_every && flags.verify.empty())
     throw Error("--verify-every needs --verify to say where");
   ParsePipelineKind(flags.pipeline);

@@ -94,6 +94,8 @@ for _ in $(seq 600); do [ -e mid.safetensors ] && break; sleep 0.1; done
 kill -9 $job
 fails_saying "--data[0] was long.tsv (" train --resume mid.safetensors --data day_1.tsv
 fails_saying "--other-data" train --resume mid.safetensors --data day_1.tsv
+fails_saying "--other-data is for a training that goes on (--resume, --run)" train \
+  --config small.json --data day_1.tsv --other-data
 run 0 train --resume mid.safetensors --data long.tsv --train-rows 0:100000
 lacks out "--data[0]"
 has out "resume: the range of rows was 0:, is 0:100000"

@@ -104,6 +104,9 @@ for topic in $topics; do
     bench "$topic" --threds 3 --list
   fails_saying "stray: not expected by tessera bench $topic" bench "$topic" --list stray
 done
+fails_saying "--config is given twice: expected once" train --config small.json --config small.json
+fails_saying "--epochs is given 3 times: expected once" train --epochs 1 --epochs 2 --epochs 3
+fails_saying "--config: expected FILE behind it, got nothing" train --config
 fails_saying "--plan rowwise: there is no such file, and plans by a word are auto, table_wise" \
   train --config small.json --ranks 2 --plan rowwise
 echo "no model" >text

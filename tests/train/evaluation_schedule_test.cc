@@ -122,6 +122,19 @@ TEST(EvaluationSchedule, CountsStepsAsMlperf) {
   EXPECT_EQ(due.back(), 64'014);
 }
 
+TEST(EvaluationSchedule, ATargetCanBeReached) {
+  const auto error = [](const char* metric, double target) {
+    return ErrorOf([&] { EvaluationSchedule(ConfigOf({.metric = metric, .target = target}), {}); });
+  };
+  EXPECT_EQ(error("auc", 1.5),
+            "evaluation.target: no auc reaches 1.5: it is never above 1 (--stop-at auc=VALUE)");
+  EXPECT_EQ(error("log_loss", -0.1),
+            "evaluation.target: no log_loss reaches -0.1: it is never below 0 (--stop-at "
+            "log_loss=VALUE)");
+  for (const auto& [metric, target] : {std::pair("auc", 1.0), {"auc", -1.0}, {"log_loss", 0.0}})
+    EvaluationSchedule(ConfigOf({.metric = metric, .target = target}), {});  // does not throw
+}
+
 TEST(EvaluationSchedule, AFractionNeedsTheNumberOfRows) {
   EXPECT_NE(ErrorOf([] {
               EvaluationSchedule(ConfigOf({.every = 0.1}), {});

@@ -70,6 +70,13 @@ EvaluationMetric MetricOf(const TrainConfig& config, const std::string& name) {
   }
 }
 
+void CheckTarget(const EvaluationConfig& config, const EvaluationMetric& metric) {
+  if (!config.target || !metric.IsBetter(*config.target, metric.limit())) return;
+  throw Error(Format("evaluation.target: no {} reaches {}: it is never {} {} (--stop-at {}=VALUE)",
+                     metric.name, *config.target, metric.higher ? "above" : "below", metric.limit(),
+                     metric.name));
+}
+
 // The state that `text` says; if it is of another metric, the best begins anew.
 EvaluationState StateOf(const std::string& text, const EvaluationMetric& metric) {
   EvaluationState state = EvaluationStateFromText(text);
@@ -129,6 +136,7 @@ EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
     : config_(config.evaluation.value_or(EvaluationConfig())),
       metric_(MetricOf(config, config_.metric)) {
   state_.metric = metric_.name;
+  CheckTarget(config_, metric_);
   if (config_.every == 0) return;
   if (!epoch_rows)
     throw Error(

@@ -43,7 +43,8 @@ std::string ShortIntervalText(const TrainConfig& config, const std::optional<Row
 class EvaluationSchedule {
  public:
   // epoch_rows: of an epoch, with their end, where that is known before they are read. Throws Error
-  // for a metric that the tasks do not have, and for a fraction of an epoch of unknown rows.
+  // for a metric that the tasks do not have, a target that it cannot reach, and a fraction of an
+  // epoch of unknown rows.
   EvaluationSchedule(const TrainConfig& config, const std::optional<RowRange>& epoch_rows);
 
   // Goes on from what `text` says; if that is of another metric, the best begins anew.

@@ -201,6 +201,8 @@ fails_saying "--stop-at 0.8: expected METRIC=VALUE" $run --stop-at 0.8
 for bad in 1.5 -1 x 1.0; do
   fails_saying "--eval-every $bad: expected a number of steps" $run --eval-every=$bad
 done
+fails_saying "evaluation.target: no auc reaches 1.5: it is never above 1 (--stop-at auc=VALUE)" \
+  $run --stop-at auc=1.5
 sed 's/"train"/"evaluation": {"every": 0.1, "every_steps": 5}, "train"/' ten.json >both.json
 fails_saying "both.json: evaluation.every beside evaluation.every_steps" train --config both.json
 sed 's/"train"/"evaluation": {"metric": "auc", "target": 0.9}, "train"/' ten.json >aimed.json
