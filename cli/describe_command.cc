@@ -78,6 +78,10 @@ void PrintHead(const RowsProfile& profile) {
   std::printf("%s, %s%s, %s\n\n", files.c_str(), Counted(profile.rows, "row").c_str(),
               profile.all ? "" : " looked at (--rows N looks at more)",
               Counted(std::ssize(profile.columns), "column").c_str());
+  if (AreCriteoColumns(profile))
+    std::printf(
+        "These are Criteo's columns: a label, 13 whole numbers, 26 ids of hexadecimal digits. "
+        "\"format\": \"criteo\" reads them.\n\n");
 }
 
 void PrintBadLines(const RowsProfile& profile) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "cli/runs/folded_table.h"
@@ -115,6 +116,32 @@ std::string NameOfKey(const std::string& key, const std::vector<std::string>& ta
   return Format("{} tables ('{}' to '{}'): {}", tables.size(), tables.front(), tables.back(), key);
 }
 
+// "rows 0:1000 of a.tsv, b.tsv", or "all of a.tsv", of the JSON of the data that a run reads; with_content: with what tells
+// files of one name apart. Another value as it is.
+std::string DataText(const std::string& value, bool with_content) {
+  const Json data = Json::parse(value, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  if (!data.is_object() || !data.contains("rows") || !data.contains("paths")) return value;
+  std::string names;
+  for (const Json& path : data["paths"]) {
+    names += (names.empty() ? "" : ", ") + path.value("name", "");
+    if (with_content)
+      names += Format(" ({} bytes, {})", path.value("bytes", int64_t{0}), path.value("head", ""));
+  }
+  const std::string rows = data.value("rows", "");
+  return (rows == "0:" ? "all" : "rows " + rows) + (names.empty() ? "" : " of " + names);
+}
+
+// Values as people read them: data by their ranges and names, where these differ.
+std::vector<std::string> ReadableValues(const std::vector<std::string>& values) {
+  const std::set<std::string> all(values.begin(), values.end());
+  std::set<std::string> texts;
+  for (const std::string& value : all) texts.insert(DataText(value, /*with_content=*/false));
+  std::vector<std::string> readable;
+  for (const std::string& value : values)
+    readable.push_back(DataText(value, texts.size() < all.size()));
+  return readable;
+}
+
 // Keys that any two groups differ in, each with its values in all groups.
 void FindSettings(RunComparison& comparison, const std::vector<std::vector<ConfigKey>>& facts) {
   using Place = std::pair<std::string, std::string>;
@@ -145,7 +172,7 @@ void FindSettings(RunComparison& comparison, const std::vector<std::vector<Confi
     comparison.keys.push_back(NameOfKey(keys[k].first, tables[k]));
     for (size_t g = 0; g < comparison.groups.size(); ++g)
       comparison.groups[g].settings.push_back(keys[k].second[g]);
-    const std::vector<std::string> shown = ShortValues(keys[k].second);
+    const std::vector<std::string> shown = ShortValues(ReadableValues(keys[k].second));
     for (size_t g = 0; g < comparison.groups.size(); ++g)
       comparison.groups[g].shown.push_back(shown[g]);
   }

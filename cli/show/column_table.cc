@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
+#include "runtime/base/process_text.h"
 #include "runtime/json/json_object.h"
 
 namespace tessera::cli {
@@ -19,7 +21,12 @@ constexpr int kBuckets = 8;
 constexpr size_t kShown = 30;  // characters of a cell
 
 std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
-std::string Number(double number) { return Format("{:.6g}", number); }
+// Whole numbers in full, such as times.
+std::string Number(double number) {
+  constexpr double kFull = 1e16;
+  const bool whole = std::abs(number) < kFull && number == std::floor(number);
+  return whole ? Format("{:.0f}", number) : Format("{:.6g}", number);
+}
 
 // Cut inside no character.
 std::string Cut(const std::string& text, size_t most = kShown) {
@@ -108,6 +115,25 @@ std::string DateNote(const ColumnProfile& column) {
          "or the hour, into columns of numbers (\"time\" takes whole numbers, as seconds)";
 }
 
+// "2023-11-14T22:13:20Z".
+std::string Date(double seconds) {
+  using std::chrono::system_clock;
+  const std::chrono::seconds since(static_cast<int64_t>(std::floor(seconds)));
+  constexpr size_t kUpToSeconds = 19;
+  return UtcTimeText(system_clock::time_point(since)).substr(0, kUpToSeconds) + "Z";
+}
+
+// "seconds since 1970, from 2023-11-14T22:13:20Z to 2023-11-15T22:13:20Z", or "".
+std::string TimesNote(const ColumnProfile& column) {
+  const double ticks = TicksASecond(column);
+  if (ticks == 0) return "";
+  return Format("{}seconds since 1970, from {} to {}",
+                ticks == 1     ? ""
+                : ticks == 1e3 ? "milli"
+                               : "micro",
+                Date(column.values.least() / ticks), Date(column.values.greatest() / ticks));
+}
+
 // "12 cells are not UTF-8, the first in visits.csv:7: …", or "".
 std::string EncodingNote(const ColumnProfile& column) {
   if (column.not_utf8 == 0) return "";
@@ -134,10 +160,10 @@ std::string NullNote(const ColumnProfile& column) {
   return Format("numbers but for {}:{}", words, flags);
 }
 
-// Notes on what to mend in a column.
+// Notes on what to know of a column, and what to mend in it.
 std::vector<std::string> NotesOn(const ColumnProfile& column, const ProposedColumn& proposed) {
-  std::vector<std::string> notes = {NullNote(column), CommaNote(column), DateNote(column),
-                                    EncodingNote(column), LabelNote(proposed)};
+  std::vector<std::string> notes = {TimesNote(column), NullNote(column),     CommaNote(column),
+                                    DateNote(column),  EncodingNote(column), LabelNote(proposed)};
   std::erase(notes, "");
   return notes;
 }

@@ -91,14 +91,6 @@ bool IsPrime(int64_t number) {
   return number > 1;
 }
 
-// Rows of a table whose ids are taken modulo them. They are a prime, so that ids that end in equal
-// digits do not meet more often than by chance.
-int64_t RowsOfHashes(const ColumnProfile& column) {
-  int64_t rows = RoundRows(kRoomOfHashes * static_cast<double>(column.distinct.count()));
-  while (!IsPrime(rows)) ++rows;
-  return rows;
-}
-
 // Whether whole numbers count something, rather than name it.
 bool IsCount(const ColumnProfile& column) {
   if (internal::IsIdName(column.name) || column.is_bag() || column.huge > 0) return false;
@@ -234,6 +226,36 @@ std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const Rol
   KeepOneTime(profile, proposed);
   AddLeaks(profile, label, proposed);
   return proposed;
+}
+
+// Rows of a table whose ids are taken modulo them. They are a prime, so that ids that end in equal
+// digits do not meet more often than by chance.
+int64_t RowsOfHashes(const ColumnProfile& column) {
+  int64_t rows = RoundRows(kRoomOfHashes * static_cast<double>(column.distinct.count()));
+  while (!IsPrime(rows)) ++rows;
+  return rows;
+}
+
+double TicksASecond(const ColumnProfile& column) { return internal::TicksASecond(column); }
+
+bool AreCriteoColumns(const RowsProfile& profile) {
+  constexpr size_t kNumbers = 13, kIds = 26;
+  constexpr int64_t kDigits = 8;
+  const std::vector<ColumnProfile>& columns = profile.columns;
+  const bool tabs = profile.files.format == RowFormat::kTsv && profile.files.delimiter == '\t';
+  if (!tabs || profile.files.columns.empty() || columns.size() != 1 + kNumbers + kIds) return false;
+  const auto is_number = [](const ColumnProfile& c) {
+    return c.items == 0 || (c.all_whole() && !c.is_bag());
+  };
+  const auto is_id = [](const ColumnProfile& c) {
+    return c.items == 0 ||
+           (c.digits == kDigits && c.hexadecimal + c.whole == c.items && c.negative == 0);
+  };
+  const ColumnProfile& label = columns.front();
+  return label.all_whole() && label.missing == 0 && label.values.least() >= 0 &&
+         label.values.greatest() <= 1 &&
+         std::all_of(columns.begin() + 1, columns.begin() + 1 + kNumbers, is_number) &&
+         std::all_of(columns.begin() + 1 + kNumbers, columns.end(), is_id);
 }
 
 }  // namespace tessera

@@ -31,5 +31,16 @@ struct RoleOptions {
 // not a number, or that nothing looks like.
 std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const RoleOptions& options);
 
+// Rows of a table for hashed ids: room for ten times as many as were seen, a prime number of them.
+int64_t RowsOfHashes(const ColumnProfile& column);
+
+// The fraction of a second that the whole numbers of a column of times since 1970 count, as 1,
+// 1e3 or 1e6 of a second; 0 of other columns.
+double TicksASecond(const ColumnProfile& column);
+
+// Whether the columns, of files without a heading, are those of Criteo: a label of 0 and 1, 13
+// whole numbers, 26 values of 8 hexadecimal digits, with tabs between them.
+bool AreCriteoColumns(const RowsProfile& profile);
+
 }  // namespace tessera
 #endif  // TESSERA_DATA_DESCRIBE_COLUMN_ROLE_H_

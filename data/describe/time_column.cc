@@ -1,7 +1,6 @@
 #include "data/describe/time_column.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "data/describe/column_name.h"
@@ -15,12 +14,15 @@ namespace {
 // microseconds, are taken for times where more than the values says so.
 constexpr double kFirstSecond = 473385600, kLastSecond = 4102444800;
 
-bool AreEpochs(const ColumnProfile& column) {
+// 1, 1e3 or 1e6; 0 of other numbers.
+double TicksOf(const ColumnProfile& column) {
   const double least = column.values.least(), greatest = column.values.greatest();
-  return std::ranges::any_of(std::array{1.0, 1e3, 1e6}, [&](double unit) {
-    return least >= unit * kFirstSecond && greatest <= unit * kLastSecond;
-  });
+  for (const double ticks : {1.0, 1e3, 1e6})
+    if (least >= ticks * kFirstSecond && greatest <= ticks * kLastSecond) return ticks;
+  return 0;
 }
+
+bool AreEpochs(const ColumnProfile& column) { return TicksOf(column) > 0; }
 
 // Whether the numbers are days as 20240131.
 bool AreDays(const ColumnProfile& column) {
@@ -51,6 +53,10 @@ TimeLike LikenessOf(const ColumnProfile& column) {
 TimeLike TimeLikeness(const ColumnProfile& column) {
   const bool readable = column.all_whole() && column.missing == 0;
   return readable ? LikenessOf(column) : TimeLike::kNot;
+}
+
+double TicksASecond(const ColumnProfile& column) {
+  return LikenessOf(column) == TimeLike::kNot ? 0 : TicksOf(column);
 }
 
 std::string WhyNoTime(const ColumnProfile& column) {

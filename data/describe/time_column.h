@@ -15,6 +15,9 @@ enum class TimeLike { kNot, kByValues, kByValuesAndName, kByName };
 // A column that no schema can read as time (whole numbers that no row lacks) is kNot.
 TimeLike TimeLikeness(const ColumnProfile& column);
 
+// How many of its numbers are a second, where they are times since 1970; 0 of other columns.
+double TicksASecond(const ColumnProfile& column);
+
 // The reason for people why a column that has times is no time of a schema; "" for other columns.
 std::string WhyNoTime(const ColumnProfile& column);
 

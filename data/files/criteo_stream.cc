@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/files/criteo_line.h"
+#include "data/rows/bad_line.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
@@ -41,7 +42,9 @@ bool CriteoStream::Next(ClickRow& row) {
     ++next_row_;
     const auto error = ParseCriteoLine(line, row);
     if (!error) return true;
-    if (!skip_bad_lines_) throw Error(Format("{}: {}", lines_.where(), Describe(*error, line)));
+    if (!skip_bad_lines_)
+      throw Error(Format("{}: {}{}", lines_.where(), Describe(*error, line),
+                         line.empty() ? kSkipsBlank : ""));
     ++skipped_;
   }
   return false;

@@ -13,7 +13,6 @@
 namespace tessera {
 namespace {
 
-constexpr char kSkipsBlank[] = "; --skip-bad-lines leaves blank lines out";
 constexpr int64_t kPiecesAThread = 4;  // of a round, so that all threads end it at about one time
 
 }  // namespace

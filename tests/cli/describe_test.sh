@@ -39,6 +39,26 @@ run 0 train --config stadt.json --data stadt.csv --train-rows 0:3000 --eval-rows
   --epochs 5 --json stadt_trained.json
 json stadt_trained.json 'd["auc"] > 0.65'
 
+# ---- Criteo's columns are known by their kinds, and proposed as its format
+run 0 generate --rows 2000 --vocabulary 50 clicks.tsv
+run 0 describe clicks.tsv -o criteo.json
+has out "These are Criteo's columns: a label, 13 whole numbers, 26 ids of hexadecimal digits."
+json criteo.json 'd["data"] == {"format": "criteo"} and d["model"]["dense_in"] == 13'
+json criteo.json '[t["features"][0] for t in d["tables"]] == [f"cat_{i}" for i in range(26)]'
+run 0 train --config criteo.json --data clicks.tsv --train-rows 0:1800 --eval-rows 1800:2000
+cut -f 1-39 clicks.tsv >short.tsv
+run 0 describe short.tsv
+lacks out "Criteo"
+
+# ---- times stand in full, with their dates
+awk 'BEGIN { print "click,shop,seen_at,ms"; for (n = 0; n < 300; n++)
+  print n % 2 "," n % 7 "," 1700000000 + 60 * n "," 1700000000000 + 60000 * n }' >times.csv
+run 0 describe times.csv --json times.json
+has out "1700000000 … 1700017940"
+has out "seen_at: seconds since 1970, from 2023-11-14T22:13:20Z to 2023-11-15T03:12:20Z"
+has out "ms: milliseconds since 1970, from 2023-11-14T22:13:20Z"
+json times.json '"2023-11-14T22:13:20Z" in d["columns"][2]["note"]'
+
 # ---- numbers but for a word say which --null makes them numbers
 awk 'BEGIN { print "click,age,grade"; for (n = 0; n < 300; n++)
   print n % 2 "," (n % 30 ? n % 90 : (n % 60 ? "N/A" : "-")) "," (n % 3 ? n % 3 : "low")

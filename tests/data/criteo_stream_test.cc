@@ -65,6 +65,11 @@ TEST(CriteoStream, BadLinesAreErrorsWithFileAndLine) {
   const std::string short_path = WriteFile("short.tsv", "1\t2\n");
   EXPECT_EQ(ErrorOf([&] { FirstIntegers(CriteoStream({.paths = {short_path}})); }),
             short_path + ":1: expected 40 columns separated by tabs, got 2");
+  const std::string blank_path = WriteFile("blank.tsv", NumberedLines(0, 1) + "\n");
+  EXPECT_EQ(ErrorOf([&] { FirstIntegers(CriteoStream({.paths = {blank_path}})); }),
+            blank_path +
+                ":2: column 1 (label): expected a label, 0 or 1, got ''; "
+                "--skip-bad-lines leaves blank lines out");
 }
 
 TEST(CriteoStream, SkippedLinesAreCountedAndKeepTheirNumbers) {

@@ -99,9 +99,38 @@ std::string Laid(const Json& document) {
   return text + "\n}\n";
 }
 
+// The keys beside data, tables and the model.
+Json WithTraining(Json document) {
+  const Json rule = {{"name", "rowwise_adagrad"}, {"lr", 0.02}, {"eps", 1e-8}};
+  const Json adam = {{"name", "adam"}, {"lr", 0.001}};
+  document["optimizer"] = {{"sparse", rule}, {"dense", adam}};
+  document["train"] = {{"batch_size", 256}, {"epochs", 1}, {"seed", 1}};
+  return document;
+}
+
+// Of Criteo's columns, which the format "criteo" knows by its own names.
+std::string CriteoConfig(const RowsProfile& profile) {
+  constexpr size_t kNumbers = 13;
+  Json tables = Json::array();
+  for (size_t i = 1 + kNumbers; i < profile.columns.size(); ++i) {
+    const std::string name = Format("cat_{}", i - 1 - kNumbers);
+    tables.push_back({{"name", "t_" + name},
+                      {"rows", RowsOfHashes(profile.columns[i])},
+                      {"dim", kDim},
+                      {"pooling", "SUM"},
+                      {"features", {name}}});
+  }
+  const size_t features = tables.size();
+  return Laid(WithTraining({{"data", {{"format", "criteo"}}},
+                            {"tables", std::move(tables)},
+                            {"model", ModelJson(kNumbers, features, false)}}));
+}
+
 }  // namespace
 
 std::string ProposeConfig(const RowsProfile& profile, const std::vector<ProposedColumn>& columns) {
+  if (AreCriteoColumns(profile) && columns.front().role == ColumnRole::kLabel)
+    return CriteoConfig(profile);
   Json data = FilesJson(profile.files), tables = Json::array();
   Json dense = Json::array(), features = Json::array(), labels = Json::array();
   bool weighted = false;
@@ -133,13 +162,9 @@ std::string ProposeConfig(const RowsProfile& profile, const std::vector<Proposed
   if (!dense.empty()) data["dense"] = dense;
   data["features"] = features;
   data["labels"] = labels;
-  const Json rule = {{"name", "rowwise_adagrad"}, {"lr", 0.02}, {"eps", 1e-8}};
-  const Json adam = {{"name", "adam"}, {"lr", 0.001}};
-  return Laid({{"data", data},
-               {"tables", tables},
-               {"model", ModelJson(dense.size(), features.size(), weighted)},
-               {"optimizer", {{"sparse", rule}, {"dense", adam}}},
-               {"train", {{"batch_size", 256}, {"epochs", 1}, {"seed", 1}}}});
+  return Laid(WithTraining({{"data", data},
+                            {"tables", tables},
+                            {"model", ModelJson(dense.size(), features.size(), weighted)}}));
 }
 
 }  // namespace tessera

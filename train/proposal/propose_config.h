@@ -10,6 +10,7 @@
 namespace tessera {
 
 // The document: data, tables of dim 16, a DLRM (of one feature alone a DeepFM) and its optimizers.
+// Criteo's columns are those of the format "criteo", in place of a schema.
 // Throws Error where no column is a label, or none a feature.
 std::string ProposeConfig(const RowsProfile& profile, const std::vector<ProposedColumn>& columns);
 

@@ -118,6 +118,9 @@ for data in clicks more; do
   run 0 train --config short.json --data $data.tsv --run files/$data
 done
 run 0 runs files --json files.json
+has out "all of clicks.tsv"
+has out "all of more.tsv"
+lacks out '{"rows"'
 json files.json 'd["compared_by"] == "train_loss" and len(d["groups"]) == 2'
 json files.json 'all("tsv" in g["settings"]["rows trained on"] for g in d["groups"])'
 
