@@ -12,10 +12,11 @@ namespace tessera::cli {
 void AddMemoryLimitFlag(Command command, std::string& size,
                         const std::string& what = ", the process itself included");
 
-// The memory that the flag allows, or what is available if the flag is empty, with what this process
-// has now, which counts as well: its resident set.
+// Returns the memory that the flag allows, or what is available if the flag is empty, with what
+// this process has now, which counts as well: its resident set.
 MemoryThere MemoryThereIs(const std::string& size);
-// The same for what is to come alone, as for one of a server's models, whose process holds others.
+// Returns the same for what is to come alone, as for one of a server's models, whose process holds
+// others.
 MemoryThere MemoryForMore(const std::string& size);
 
 }  // namespace tessera::cli

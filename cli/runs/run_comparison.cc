@@ -116,8 +116,8 @@ std::string NameOfKey(const std::string& key, const std::vector<std::string>& ta
   return Format("{} tables ('{}' to '{}'): {}", tables.size(), tables.front(), tables.back(), key);
 }
 
-// "rows 0:1000 of a.tsv, b.tsv", or "all of a.tsv", of the JSON of the data that a run reads; with_content: with what tells
-// files of one name apart. Another value as it is.
+// The text of the JSON of the data that a run reads: "rows 0:1000 of a.tsv, b.tsv", "all of a.tsv";
+// with_content: with what tells files of one name apart. Another value is left as it is.
 std::string DataText(const std::string& value, bool with_content) {
   const Json data = Json::parse(value, /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (!data.is_object() || !data.contains("rows") || !data.contains("paths")) return value;

@@ -16,8 +16,8 @@
 namespace tessera::cli {
 namespace {
 
-// What tells the rows of a path; nullopt for an empty file, a pipe, and what cannot be read, which
-// what reads it says.
+// Returns what tells the rows of a path; nullopt for an empty file, a pipe, and what cannot be
+// read: whoever reads it says so.
 std::optional<PathIdentity> Fingerprint(const std::string& path) {
   try {
     PathIdentity identity = IdentityOf({path}, {}).paths.front();

@@ -11,7 +11,7 @@ namespace tessera {
 struct MemoryThere {
   double bytes = 0;
   std::string source;  // "available on this machine", say
-  // What the processes themselves take of these bytes: code, threads, files that they opened.
+  // So many of these bytes the processes themselves take, for code, threads and files they opened.
   double processes = 0;
 
   double left() const { return bytes - processes; }

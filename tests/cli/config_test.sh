@@ -43,7 +43,8 @@ fails_saying "no key 'batchsize'; did you mean 'batch_size'?" config batchsize
 
 fails_saying "no key 'train.batchsize'; did you mean 'train.batch_size'?" config train.batchsize
 fails_saying "--type plee: model has no such type; did you mean ple?" config model --type plee
-fails_saying "--type adamm: a configuration has no such type; did you mean adam?" config --type adamm
+fails_saying "--type adamm: a configuration has no such type; did you mean adam?" config \
+  --type adamm
 fails_saying "--type trees: model has the types dlrm, dlrm_dcn," config model --type trees
 fails_saying "--type adam: train has the same keys for all types" config train --type adam
 fails_saying "leave model out" config model --json-schema

@@ -111,7 +111,7 @@ fails_saying "the process itself" train --config small.json --memory-limit 4M
 run 0 train --config small.json --dry-run
 cp out dry
 run 0 train --config small.json --json took.json
-python3 - <<'EOP' || fail "the dry run's memory is not of the training's order: $(cat dry took.json)"
+python3 - <<'EOP' || fail "the dry run's memory is of another order: $(cat dry took.json)"
 import json, re
 said = re.search(r"memory +([0-9.]+) MiB of ", open("dry").read())
 took = json.load(open("took.json"))["memory"]["peak_bytes"] / 2**20

@@ -108,7 +108,7 @@ Json WithTraining(Json document) {
   return document;
 }
 
-// Of Criteo's columns, which the format "criteo" knows by its own names.
+// The document for Criteo's columns, which the format "criteo" knows by its own names.
 std::string CriteoConfig(const RowsProfile& profile) {
   constexpr size_t kNumbers = 13;
   Json tables = Json::array();
