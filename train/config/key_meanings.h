@@ -15,5 +15,10 @@ struct KeyMeaning {
 
 std::span<const KeyMeaning> KeyMeanings();
 
+namespace internal {
+// Those of the keys under "metrics", which KeyMeanings has, too.
+std::span<const KeyMeaning> MeaningsOfMetrics();
+}  // namespace internal
+
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_CONFIG_KEY_MEANINGS_H_
