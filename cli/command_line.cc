@@ -20,6 +20,7 @@
 #include "cli/wrapped_text.h"
 #include "runtime/base/build_id.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/nearest.h"
 #include "runtime/base/version.h"
 
@@ -93,12 +94,6 @@ std::string CommandPath(const CLI::App& app) {
   return path;
 }
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 // The words of a line that no flag or argument takes; without `recurse` those before the command.
 // Those behind a -- count where all others are taken: else they would be, too.
 std::vector<std::string> Remaining(const CLI::App& app, const std::vector<std::string>& line,
@@ -117,11 +112,12 @@ std::vector<std::string> Remaining(const CLI::App& app, const std::vector<std::s
 std::string Unexpected(const CLI::App& app, const std::vector<std::string>& line) {
   if (app.get_subcommands().empty())
     return Format("'{}' is no command", app.remaining(/*recurse=*/true).front());
-  if (const std::string before = Joined(Remaining(app, line, /*recurse=*/false));
+  if (const std::string before = internal::Joined(Remaining(app, line, /*recurse=*/false), " ");
       before.starts_with('-'))
     return Format("{}: flags of a command follow its name: {} {}", before, CommandPath(app),
                   before);
-  return Format("{}: not expected by {}", Joined(Remaining(app, line)), CommandPath(app));
+  return Format("{}: not expected by {}", internal::Joined(Remaining(app, line), " "),
+                CommandPath(app));
 }
 
 // The sentence about the first flag of a line that belongs elsewhere on it; "" where there is none.
@@ -141,8 +137,8 @@ std::string OftenText(const std::string& count) {
   return count == "2" ? "twice" : count + " times";
 }
 
-// What CLI11 says of a mistake, as a sentence: of a flag that is given too often or without its
-// value it speaks of numbers that are "required".
+// Says a mistake in a sentence: of a flag that is given too often or without its value CLI11 speaks
+// of numbers that are "required".
 std::string MistakeText(const CLI::ParseError& error) {
   const std::string text = error.what();
   std::smatch match;
@@ -174,11 +170,9 @@ int ExitOnParse(const CLI::App& app, const CLI::ParseError& error, const ChosenW
 
 // The names of the commands: "train, generate or inspect".
 std::string CommandNames(const CLI::App& app) {
-  const auto commands = CommandsIn(app);
-  std::string names;
-  for (size_t i = 0; i < commands.size(); ++i)
-    names += (i == 0 ? "" : i + 1 < commands.size() ? ", " : " or ") + commands[i]->get_name();
-  return names;
+  std::vector<std::string> names;
+  for (const CLI::App* command : CommandsIn(app)) names.push_back(command->get_name());
+  return internal::Joined(names, ", ", " or ");
 }
 
 // `tessera help train` is `tessera train --help`.
@@ -381,7 +375,8 @@ void ParseFlags(const std::string& command, std::vector<std::string> words,
   try {
     app.parse(std::move(words));
   } catch (const CLI::ExtrasError&) {
-    throw Error(Format("{}: not expected by {}{}", Joined(app.remaining(/*recurse=*/true)), command,
+    throw Error(Format("{}: not expected by {}{}",
+                       internal::Joined(app.remaining(/*recurse=*/true), " "), command,
                        Suggestion(app)));
   } catch (const CLI::ParseError& error) {
     throw Error(Format("{} (of {})", MistakeText(error), command));

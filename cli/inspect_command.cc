@@ -10,6 +10,7 @@
 #include "cli/show/row_folder_summary.h"
 #include "data/files/row_folder.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/run/evaluation_schedule.h"
 
@@ -39,8 +40,7 @@ std::string ProgramText(const CheckpointSummary& summary) {
   std::vector<std::vector<std::string>> rows = {
       {"tensor", "shape", "dtype", "size", "state of the optimizer", "its size"}};
   for (const TensorSummary& t : summary.tensors) {
-    std::string states;
-    for (const std::string& state : t.states) states += (states.empty() ? "" : ", ") + state;
+    const std::string states = internal::Joined(t.states);
     rows.push_back({t.name, t.shape, t.dtype, Bytes(t.bytes), states, Bytes(t.state_bytes)});
   }
   const TrainingProgress& p = *summary.progress;

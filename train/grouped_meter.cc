@@ -11,6 +11,7 @@
 #include "data/first_ids.h"
 #include "metrics/state/sessions.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/tensor.h"
 #include "sparse/keyed_jagged_tensor.h"
 
@@ -62,8 +63,7 @@ std::unique_ptr<DataSource> GroupedMeter::Over(std::unique_ptr<DataSource> sourc
 std::vector<int64_t> GroupedMeter::GroupsOf(const Batch& batch) {
   const std::vector<std::string>& keys = batch.features.keys();
   if (std::ranges::count(keys, feature_) == 0) {
-    std::string there;
-    for (const std::string& key : keys) there += (there.empty() ? "" : ", ") + key;
+    const std::string there = internal::Joined(keys);
     throw Error(
         Format("the model reads no feature '{}' to group rows by; there are {}", feature_, there));
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/joined.h"
+
 namespace tessera {
 namespace {
 
@@ -9,8 +11,7 @@ int64_t ColumnOf(const std::vector<std::string>& labels, const std::string& name
                  const std::string& where) {
   const auto found = std::ranges::find(labels, name);
   if (found != labels.end()) return found - labels.begin();
-  std::string there;
-  for (const std::string& label : labels) there += (there.empty() ? "" : ", ") + label;
+  const std::string there = internal::Joined(labels);
   throw Error(Format("model.tasks: task '{}': the data have no label '{}'; there are {}", where,
                      name, there.empty() ? "none" : there));
 }

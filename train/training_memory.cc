@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/ranking_net_size.h"
+#include "runtime/base/joined.h"
 #include "train/model_config.h"
 
 namespace tessera {
@@ -78,14 +79,6 @@ double TotalAt(EmbeddingLocation location, const TrainConfig& config, const Trai
   });
 }
 
-// "a, b or c".
-std::string Listed(const std::vector<std::string>& ways) {
-  std::string text;
-  for (size_t i = 0; i < ways.size(); ++i)
-    text += (i == 0 ? "" : i + 1 < ways.size() ? ", " : " or ") + ways[i];
-  return text;
-}
-
 std::string Advice(const TrainConfig& config, const TrainingPlace& place,
                    const TrainingMemory& memory, const MemoryThere& there) {
   const bool on_gpu = place.memory == MemoryOf::kGpu;
@@ -106,7 +99,8 @@ std::string Advice(const TrainConfig& config, const TrainingPlace& place,
     ways.push_back(Format("ranks on {:.0f} such {}",
                           std::ceil(tables * NumMemories(place) / (there.left() - rest)),
                           on_gpu ? "GPUs" : "machines (mpirun)"));
-  const std::string text = ways.empty() ? "a smaller model or batch" : Listed(ways);
+  const std::string text =
+      ways.empty() ? "a smaller model or batch" : internal::Joined(ways, ", ", " or ");
   return Format("What would fit: {}{}", text,
                 on_gpu ? "" : ". --memory-limit SIZE sets another limit");
 }

@@ -20,6 +20,7 @@
 #include "cli/show/measure_progress.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/machine.h"
 
 namespace tessera::cli {
@@ -169,8 +170,7 @@ std::string SuitesHelp(const bench::Topic& topic) {
 
 void AddAxes(Command command, const bench::Topic& topic, const std::shared_ptr<Flags>& flags) {
   for (const bench::Axis& axis : bench::AxesOf(topic)) {
-    std::string values;
-    for (const std::string& value : axis.values) values += (values.empty() ? "" : ",") + value;
+    const std::string values = internal::Joined(axis.values, ",");
     const auto take = [flags, name = axis.name](const std::vector<std::string>& given) {
       flags->axes[name] = given;
     };

@@ -7,6 +7,7 @@
 #include "cli/config/config_sections.h"
 #include "cli/wrapped_text.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/nearest.h"
 #include "runtime/json/json_object.h"
 
@@ -16,10 +17,7 @@ namespace {
 using internal::Json;
 
 std::string Joined(const std::vector<std::string>& words, const char* last) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i)
-    text += (i == 0 ? "" : i + 1 < words.size() ? ", " : last) + words[i];
-  return text;
+  return internal::Joined(words, ", ", last);
 }
 
 // "null" and such as words of a text.

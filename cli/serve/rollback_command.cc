@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/show/log.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/files/output_lock.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/version_folders.h"
@@ -68,9 +69,7 @@ int64_t Target(const Flags& flags) {
 int Rollback(const Flags& flags) {
   const int64_t target = Target(flags);
   const OutputLock lock(flags.folder, OutputLock::Of::kFolder);
-  std::string withdrawn;
-  for (const int64_t number : WithdrawAbove(flags.folder, target))
-    withdrawn += (withdrawn.empty() ? "" : ", ") + std::to_string(number);
+  std::string withdrawn = internal::Joined(WithdrawAbove(flags.folder, target));
   if (withdrawn.empty()) withdrawn = "none";
   const std::vector<VersionFolder> newest = {VersionFoldersIn(flags.folder).back()};
   Note(Format("{}: version {} is the newest; taken back: {}", flags.folder, ListedVersions(newest),

@@ -9,6 +9,7 @@
 
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/process_text.h"
 #include "runtime/json/json_object.h"
 
@@ -179,8 +180,7 @@ Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
                {"distinct_is_exact", column.distinct.exact()}};
   if (!proposed.why.empty()) json["why"] = proposed.why;
   if (!proposed.leak.empty()) json["leak"] = proposed.leak;
-  std::string note;
-  for (const std::string& one : NotesOn(column, proposed)) note += (note.empty() ? "" : "; ") + one;
+  const std::string note = internal::Joined(NotesOn(column, proposed), "; ");
   if (!note.empty()) json["note"] = note;
   if (column.values.count() > 0)
     json["values"] = {{"least", column.values.least()},

@@ -8,6 +8,7 @@
 #include "cli/show/error_text.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/files/files.h"
 #include "serve/model_chain.h"
 #include "serve/versions/bad_versions.h"
@@ -47,9 +48,7 @@ int64_t BytesOf(const serve::ModelSpec& spec) {
 std::string CodecsOf(const serve::ModelSpec& spec) {
   std::set<std::string> codecs;
   for (const serve::TableSpec& table : spec.tables) codecs.insert(ToString(table.codec));
-  std::string text;
-  for (const std::string& codec : codecs) text += (text.empty() ? "" : ", ") + codec;
-  return text;
+  return internal::Joined(codecs);
 }
 
 std::string TablesText(const serve::ModelSpec& spec) {
@@ -102,11 +101,11 @@ FoundVersions LoadVersions(const std::string& folder, const std::vector<VersionF
 // "checksums good", or in how many, and which versions are bad.
 std::string GoodText(const FoundVersions& versions) {
   if (versions.bad.empty()) return "checksums good";
-  std::string bad;
-  for (const serve::BadVersion& version : versions.bad)
-    bad += (bad.empty() ? "" : ", ") + std::to_string(version.number);
+  std::vector<int64_t> bad;
+  for (const serve::BadVersion& version : versions.bad) bad.push_back(version.number);
   return Format("checksums good in {} of {}; bad: {}", versions.good.size(),
-                Counted(std::ssize(versions.good) + std::ssize(versions.bad), "version"), bad);
+                Counted(std::ssize(versions.good) + std::ssize(versions.bad), "version"),
+                internal::Joined(bad));
 }
 
 std::string VersionsText(const std::string& folder, const FoundVersions& versions) {

@@ -4,23 +4,18 @@
 
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 
 namespace tessera::cli {
 namespace {
 
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 
-std::string Joined(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const std::string& part : parts)
-    if (!part.empty()) text += (text.empty() ? "" : between) + part;
-  return text;
-}
-
 std::string Line(const WorkState& state, const std::string& fraction, const char* between) {
   std::vector<std::string> parts = {state.step, fraction};
   parts.insert(parts.end(), state.facts.begin(), state.facts.end());
-  return Joined(parts, between);
+  std::erase(parts, "");
+  return internal::Joined(parts, between);
 }
 
 }  // namespace
