@@ -62,6 +62,7 @@ void AddRanks(const Topology& topology, const std::vector<PlacedOption>& tables,
       rank.perf += run.perf;
       rank.sparse_hbm += run.storage.hbm;
       rank.ddr += run.storage.ddr;
+      rank.ssd += run.storage.ssd;
       rank.input_bytes += run.input_bytes;
       rank.output_bytes += run.output_bytes;
     });

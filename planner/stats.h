@@ -14,8 +14,11 @@ struct RankStats {
   std::map<ShardingType, int64_t> shards;  // how many of each type
   ShardPerf perf;
   double perf_total = 0;
-  int64_t sparse_hbm = 0, hbm = 0, ddr = 0;  // of tables; with what is reserved for the rest
-  double hbm_ratio = 0, ddr_ratio = 0;       // of what the rank has (HBM: less the share reserved)
+  int64_t sparse_hbm = 0;  // of tables alone
+  // Bytes that the rank uses: its tables, the dense part and batches of ids. Every report of a plan
+  // gives these.
+  int64_t hbm = 0, ddr = 0, ssd = 0;
+  double hbm_ratio = 0, ddr_ratio = 0;  // of what the rank has (HBM: less the share reserved)
   int64_t input_bytes = 0, output_bytes = 0;
 };
 
@@ -35,7 +38,7 @@ struct Imbalance {
 
 struct PlanStats {
   double reserved_hbm_share = 0;
-  Storage dense, kjt;  // of each rank, by memory
+  Storage dense, kjt;  // dense part and batches of ids, of each rank
   std::vector<RankStats> ranks;
   std::map<PlanKernel, KernelStats> kernels;
   std::optional<Imbalance> perf, hbm, ddr;  // none where all is 0

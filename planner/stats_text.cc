@@ -7,6 +7,8 @@
 namespace tessera {
 namespace {
 
+using internal::Counted;
+
 constexpr size_t kShownRanks = 64, kShownTables = 200;
 
 using Row = std::vector<std::string>;
@@ -14,10 +16,10 @@ using Row = std::vector<std::string>;
 std::string Aligned(const std::vector<Row>& rows) { return internal::TextTable(rows, "  "); }
 
 std::string Ms(double ms) { return Format("{:.4g}", ms); }
-std::string Gb(int64_t bytes) {
+std::string Gib(int64_t bytes) {
   return Format("{:.3f}", static_cast<double>(bytes) / 1073741824.0);
 }
-std::string Mb(int64_t bytes) { return Format("{:.2f}", static_cast<double>(bytes) / 1048576.0); }
+std::string Mib(int64_t bytes) { return Format("{:.2f}", static_cast<double>(bytes) / 1048576.0); }
 
 Row TableRow(const PlannerModel& model, const PlacedOption& placed) {
   const ShardingOption& o = placed.option;
@@ -32,51 +34,53 @@ Row TableRow(const PlannerModel& model, const PlacedOption& placed) {
           Format("{}", o.num_shards()),
           Ms(o.max_perf()),
           Ms(o.total_perf()),
-          Gb(sum.hbm),
-          Gb(sum.ddr),
+          Gib(sum.hbm),
+          Gib(sum.ddr),
           RanksText(placed.ranks)};
 }
 
 std::string TablesText(const PlannerModel& model, const PlanResult& plan) {
   std::vector<Row> rows = {{"table", "rows × dim", "sharding", "kernel", "shards", "ms a shard",
-                            "ms", "HBM GB", "DDR GB", "ranks"}};
+                            "ms", "HBM GiB", "DDR GiB", "ranks"}};
   for (const PlacedOption& placed : plan.tables) {
     if (rows.size() > kShownTables) break;
     rows.push_back(TableRow(model, placed));
   }
   std::string text = Aligned(rows);
   if (plan.tables.size() > kShownTables)
-    text += Format("  … and {} more tables\n", plan.tables.size() - kShownTables);
+    text += Format("  … and {}\n",
+                   Counted(static_cast<int64_t>(plan.tables.size() - kShownTables), "more table"));
   return text;
 }
 
 std::string RanksTable(const PlanStats& stats) {
   std::vector<Row> rows = {{"rank", "ms", "fwd", "fwd comms", "bwd", "bwd comms", "prefetch",
-                            "HBM GB", "%", "DDR GB", "%", "in MB", "out MB", "shards"}};
+                            "HBM GiB", "%", "DDR GiB", "%", "in MiB", "out MiB", "shards"}};
   for (size_t r = 0; r < std::min(kShownRanks, stats.ranks.size()); ++r) {
     const RankStats& s = stats.ranks[r];
     std::string shards;
     for (const auto& [type, count] : s.shards)
       shards += Format("{}{} {}", shards.empty() ? "" : ", ", count, type);
     rows.push_back({Format("{}", r), Ms(s.perf_total), Ms(s.perf.fwd_compute), Ms(s.perf.fwd_comms),
-                    Ms(s.perf.bwd_compute), Ms(s.perf.bwd_comms), Ms(s.perf.prefetch), Gb(s.hbm),
-                    Format("{:.0f}", 100 * s.hbm_ratio), Gb(s.ddr),
-                    Format("{:.0f}", 100 * s.ddr_ratio), Mb(s.input_bytes), Mb(s.output_bytes),
+                    Ms(s.perf.bwd_compute), Ms(s.perf.bwd_comms), Ms(s.perf.prefetch), Gib(s.hbm),
+                    Format("{:.0f}", 100 * s.hbm_ratio), Gib(s.ddr),
+                    Format("{:.0f}", 100 * s.ddr_ratio), Mib(s.input_bytes), Mib(s.output_bytes),
                     shards});
   }
   std::string text = Aligned(rows);
   if (stats.ranks.size() > kShownRanks)
-    text += Format("  … and {} more ranks\n", stats.ranks.size() - kShownRanks);
+    text += Format("  … and {}\n",
+                   Counted(static_cast<int64_t>(stats.ranks.size() - kShownRanks), "more rank"));
   return text;
 }
 
 std::string KernelsText(const PlanStats& stats) {
   std::vector<Row> rows = {
-      {"kernel", "tables", "weights GB", "optimizer GB", "HBM GB", "DDR GB", "SSD GB"}};
+      {"kernel", "tables", "weights GiB", "optimizer GiB", "HBM GiB", "DDR GiB", "SSD GiB"}};
   for (const auto& [kernel, s] : stats.kernels)
-    rows.push_back({ToString(kernel), Format("{}", s.tables), Gb(s.weight_bytes),
-                    Gb(s.optimizer_bytes), Gb(s.storage.hbm), Gb(s.storage.ddr),
-                    Gb(s.storage.ssd)});
+    rows.push_back({ToString(kernel), Format("{}", s.tables), Gib(s.weight_bytes),
+                    Gib(s.optimizer_bytes), Gib(s.storage.hbm), Gib(s.storage.ddr),
+                    Gib(s.storage.ssd)});
   return Aligned(rows);
 }
 
@@ -111,9 +115,10 @@ std::string BoundText(const PlanResult& plan) {
 
 std::string SummaryText(const Topology& topology, const PlannerModel& model, const PlanResult& plan,
                         const PlanStats& stats) {
-  std::string text = Format("{} tables on {} ranks, {} a node ({}), batch {} a rank; {} options\n",
-                            plan.tables.size(), topology.world_size, topology.local_world_size,
-                            topology.compute_device, model.batch_size, plan.num_options);
+  std::string text = Format(
+      "{} on {}, {} a node ({}), batch {} a rank; {}\n", Counted(std::ssize(plan.tables), "table"),
+      Counted(topology.world_size, "rank"), topology.local_world_size, topology.compute_device,
+      model.batch_size, Counted(plan.num_options, "option"));
   text += Format("busiest rank {} ms, mean {} ms, found by {}; {}\n", Ms(stats.max_perf),
                  Ms(stats.mean_perf), plan.found_by, BoundText(plan));
   if (plan.num_proposals > 0)

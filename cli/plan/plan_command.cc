@@ -91,13 +91,17 @@ int Plan(const PlanFlags& flags) {
     sharding = ToShardingPlan(planner.topology(), planner.model(), plan.tables);
   if (!flags.out.empty()) ReplaceTextFile(flags.out, PlanToJson(*sharding));
   if (!flags.html.empty())
-    ReplaceTextFile(flags.html, PlanPicture(planner.topology(), planner.model(), plan.tables,
-                                            {.title = "Sharding plan of " + flags.tables,
-                                             .lower_bound = plan.lower_bound}));
+    ReplaceTextFile(flags.html,
+                    PlanPicture(planner.topology(), planner.model(), plan.tables, load.stats,
+                                {.title = "Sharding plan of " + flags.tables,
+                                 .lower_bound = plan.lower_bound}));
+  std::vector<ValidatedPlan> validated;
+  if (step_model != nullptr) {
+    validated = ValidatePlan(*step_model, *sharding, flags.validate);
+    std::printf("\n%s", ValidationText(validated).c_str());
+  }
   if (!flags.json.empty())
-    ReplaceTextFile(flags.json, PlanReportJson(plan, explanation, cost_model, load));
-  if (step_model != nullptr)
-    std::printf("\n%s", ValidatePlan(*step_model, *sharding, flags.validate).c_str());
+    ReplaceTextFile(flags.json, PlanReportJson(plan, explanation, cost_model, load, validated));
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/plan/plan_report.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "runtime/base/check.h"
 
@@ -9,13 +10,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json RanksJson(const PlanResult& plan) {
+Json RanksJson(const PlanStats& stats) {
   Json ranks = Json::array();
-  for (size_t r = 0; r < plan.rank_perf.size(); ++r)
-    ranks.push_back({{"ms", plan.rank_perf[r]},
-                     {"hbm", plan.rank_storage[r].hbm},
-                     {"ddr", plan.rank_storage[r].ddr}});
+  for (const RankStats& rank : stats.ranks)
+    ranks.push_back(
+        {{"ms", rank.perf_total}, {"hbm", rank.hbm}, {"ddr", rank.ddr}, {"ssd", rank.ssd}});
   return ranks;
+}
+
+// A part of what each rank uses.
+Json PartJson(const Storage& part) { return {{"hbm", part.hbm}, {"ddr", part.ddr}}; }
+
+Json ValidationJson(const std::vector<ValidatedPlan>& validated) {
+  Json plans = Json::array();
+  for (const ValidatedPlan& plan : validated)
+    plans.push_back({{"plan", plan.name},
+                     {"predicted_ms", 1e3 * plan.predicted.seconds},
+                     {"measured_ms", 1e3 * plan.measured.seconds}});
+  const Agreement agreement = ComputeAgreement(validated);
+  return {{"plans", std::move(plans)},
+          {"spearman", agreement.spearman},
+          {"median_error", agreement.median_error}};
 }
 
 Json TableJson(const PlacedOption& placed, const TableExplanation& explanation) {
@@ -48,7 +63,8 @@ std::string PlanLine(const PlanResult& plan, const std::string& cost_model) {
 }
 
 std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explanation,
-                           const std::string& cost_model, const PlanLoad& load) {
+                           const std::string& cost_model, const PlanLoad& load,
+                           const std::vector<ValidatedPlan>& validated) {
   Json json = {{"cost_model", cost_model},
                {"max_rank_perf_ms", plan.max_rank_perf},
                {"rating", plan.rating},
@@ -64,9 +80,12 @@ std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explan
                  {"limited_by", explanation.limited_by},
                  {"limited_by_ms", explanation.limited_by_perf},
                  {"memory_share", explanation.bottleneck_memory_share}}},
-               {"ranks", RanksJson(plan)},
+               {"ranks", RanksJson(load.stats)},
+               {"dense", PartJson(load.stats.dense)},
+               {"batches", PartJson(load.stats.kjt)},
                {"tables", Json::array()}};
   if (load.whole_step) json["step_ms"] = load.step_ms;
+  if (!validated.empty()) json["validation"] = ValidationJson(validated);
   for (size_t t = 0; t < plan.tables.size(); ++t)
     json["tables"].push_back(TableJson(plan.tables[t], explanation.tables[t]));
   return json.dump(1) + "\n";

@@ -2,7 +2,9 @@
 #define TESSERA_CLI_PLAN_PLAN_REPORT_H_
 // A plan in words and as JSON.
 #include <string>
+#include <vector>
 
+#include "planner/calibration/validate_plans.h"
 #include "planner/explain.h"
 #include "planner/plan_load.h"
 #include "planner/planner.h"
@@ -13,10 +15,13 @@ namespace tessera::cli {
 // (7.4 % off)", with what it was found by.
 std::string PlanLine(const PlanResult& plan, const std::string& cost_model);
 
-// {"cost_model", "max_rank_perf_ms", "step_ms", "lower_bound", "gap", …, "ranks": […], "tables":
-//  […]}; "step_ms" of a measured machine alone
+// {"cost_model", "max_rank_perf_ms", "step_ms", "lower_bound", "gap", …, "ranks": [{"ms", "hbm",
+//  "ddr", "ssd"}], "dense": {"hbm", "ddr"}, "batches": {…}, "tables": […], "validation": {"plans":
+//  [{"plan", "predicted_ms", "measured_ms"}], "spearman", "median_error"}}; memory in bytes.
+// "step_ms" is of a measured machine alone, "validation" of plans that were run.
 std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explanation,
-                           const std::string& cost_model, const PlanLoad& load);
+                           const std::string& cost_model, const PlanLoad& load,
+                           const std::vector<ValidatedPlan>& validated);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_PLAN_PLAN_REPORT_H_

@@ -5,7 +5,6 @@
 #include "cli/show/measure_progress.h"
 #include "cli/show/numbers.h"
 #include "comm/local_communicator.h"
-#include "planner/calibration/validate_plans.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
 #include "train/ranks_plan.h"
@@ -41,20 +40,10 @@ std::vector<NamedPlan> Fastest(const StepModel& model, std::vector<NamedPlan> pl
   return plans;
 }
 
-std::string Report(const std::vector<ValidatedPlan>& plans) {
-  std::vector<std::vector<std::string>> rows = {{"plan", "predicted, ms", "measured, ms"}};
-  for (const ValidatedPlan& p : plans)
-    rows.push_back(
-        {p.name, Fixed(1e3 * p.predicted.seconds, 3), Fixed(1e3 * p.measured.seconds, 3)});
-  const Agreement agreement = ComputeAgreement(plans);
-  return TextTable(rows) + Format("\nSpearman correlation {}, median error {} %\n",
-                                  Fixed(agreement.spearman, 2),
-                                  Fixed(100 * agreement.median_error, 1));
-}
-
 }  // namespace
 
-std::string ValidatePlan(const StepModel& model, const ShardingPlan& plan, int count) {
+std::vector<ValidatedPlan> ValidatePlan(const StepModel& model, const ShardingPlan& plan,
+                                        int count) {
   const int ranks = model.layout().world_size;
   TESSERA_CHECK(ranks <= kMaxRanks, "--validate runs at most {} ranks, which are threads; got {}",
                 kMaxRanks, ranks);
@@ -68,7 +57,18 @@ std::string ValidatePlan(const StepModel& model, const ShardingPlan& plan, int c
     const std::vector<ValidatedPlan> mine = ValidatePlans(ctx, comm, model, plans, options);
     if (comm.rank() == 0) validated = mine;
   });
-  return Report(validated);
+  return validated;
+}
+
+std::string ValidationText(const std::vector<ValidatedPlan>& plans) {
+  std::vector<std::vector<std::string>> rows = {{"plan", "predicted, ms", "measured, ms"}};
+  for (const ValidatedPlan& p : plans)
+    rows.push_back(
+        {p.name, Fixed(1e3 * p.predicted.seconds, 3), Fixed(1e3 * p.measured.seconds, 3)});
+  const Agreement agreement = ComputeAgreement(plans);
+  return TextTable(rows) + Format("\nSpearman correlation {}, median error {} %\n",
+                                  Fixed(agreement.spearman, 2),
+                                  Fixed(100 * agreement.median_error, 1));
 }
 
 }  // namespace tessera::cli

@@ -8,6 +8,21 @@ has out "by the bandwidth cost model"
 json report.json 'd["cost_model"] == "bandwidth"'
 grep -q "<svg" plan.html || fail "no picture"
 json report.json 'len(d["tables"]) == 2 and len(d["ranks"]) == 4'
+json report.json 'd["dense"]["ddr"] > 0 and d["batches"]["ddr"] > 0 and d["batches"]["hbm"] == 0'
+python3 - <<'EOM' || fail "text, JSON and page differ in the memory of a rank"
+import json, re
+report = json.load(open("report.json"))
+text = open("out").read().split("\nrank ")[1].splitlines()
+page = re.findall(r"rank \d+\nHBM: \S+ GiB\nDDR: (\S+) GiB", open("plan.html").read())
+heading = [h.strip() for h in re.split(r"  +", text[0]) if h.strip()]
+assert "DDR GiB" in heading, heading
+assert len(page) == len(report["ranks"]), page
+for rank, line, bar in zip(report["ranks"], text[1:], page):
+    gib = rank["ddr"] / 2**30
+    assert rank["ddr"] > report["dense"]["ddr"], rank
+    assert f"{gib:.3f}" in line.split(), (gib, line)
+    assert abs(float(bar) - gib) <= 1e-3 * gib, (bar, gib)
+EOM
 json report.json 'd["lower_bound"] <= d["rating"] * (1 + 1e-9) and d["bottleneck"]["limited_by"]'
 json plan.json 'd["world_size"] == 4 and sorted(d["tables"]) == ["a", "b"]'
 cp plan.json first.json
@@ -38,6 +53,15 @@ has out "by the calibrated cost model"
 has out "predicted step: "
 has out "this plan"
 has out "Spearman correlation"
+python3 - <<'EOM' || fail "the report lacks what --validate found"
+import json
+validation = json.load(open("measured_report.json"))["validation"]
+assert [p["plan"] for p in validation["plans"]][0] == "this plan" and len(validation["plans"]) == 3
+assert all(p["predicted_ms"] > 0 and p["measured_ms"] > 0 for p in validation["plans"])
+assert -1 <= validation["spearman"] <= 1 and validation["median_error"] >= 0
+text = open("out").read()
+assert all(f'{p["measured_ms"]:.3f}' in text for p in validation["plans"])
+EOM
 run 0 plan diff measured.json measured.json --tables small.json --topology topology.json \
   --json measured_diff.json
 python3 - <<'EOM' || fail "plan and plan diff predict other steps"

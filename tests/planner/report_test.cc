@@ -65,6 +65,7 @@ TEST(ReportTest, StatsAddUp) {
   EXPECT_GE(stats.sum_of_maxima, stats.max_perf * (1 - 1e-12));
   const std::string text = StatsText(topology, model, plan, stats);
   EXPECT_THAT(text, HasSubstr("5 tables on 8 ranks, 4 a node (cuda)"));
+  EXPECT_THAT(text, HasSubstr("HBM GiB"));
   EXPECT_THAT(text, HasSubstr("ebc.t2"));
   EXPECT_THAT(text, HasSubstr("no plan is"));
 }
