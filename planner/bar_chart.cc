@@ -60,10 +60,16 @@ std::string Legend(const BarChart& chart) {
   return html + "</p>\n";
 }
 
+std::string NumberText(double number) {
+  return number < 1e4 ? Format("{:.4g}", number) : WithCommas(number);
+}
+
+// A bar's name and those of its layers that have a height.
 std::string BarText(const BarChart& chart, size_t bar) {
   std::string text = chart.bars[bar];
   for (const BarLayer& layer : chart.layers)
-    text += Format("\n{}: {:.4g} {}", layer.name, layer.values[bar], chart.unit);
+    if (layer.values[bar] > 0)
+      text += Format("\n{}: {} {}", layer.name, NumberText(layer.values[bar]), chart.unit);
   return text;
 }
 

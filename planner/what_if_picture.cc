@@ -99,7 +99,7 @@ std::string WhatIfPicture(const WhatIf& what_if, const std::string& title) {
   return internal::HtmlPage(
       title, DrawValues(what_if, "Time of a step", "ms",
                         [](const WhatIfPlan& plan) { return plan.step_ms; }) +
-                 DrawValues(what_if, "Rows a second", "all ranks together",
+                 DrawValues(what_if, "Throughput of all ranks", "rows/s",
                             [](const WhatIfPlan& plan) { return plan.rows_per_second(); }) +
                  DrawMemory(what_if) +
                  DrawValues(what_if, "Cost of 10⁹ rows", "rank-hours",

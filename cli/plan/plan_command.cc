@@ -74,8 +74,10 @@ int Plan(const PlanFlags& flags) {
   const TopologyFile machine = ReadTopology(flags);
   PlanInput input = ReadPlanInput(flags, machine.topology);
   const CalibratedOptions known = MeasureData(flags, input);
-  const EmbeddingShardingPlanner planner(machine.topology, input.model,
-                                         PlannerOptionsOf(flags, input.model, machine, known));
+  const EmbeddingShardingPlanner planner(
+      machine.topology, input.model,
+      PlannerOptionsOf(flags, input.model, machine, known,
+                       ReadRules(flags, input.model, machine.topology)));
   const StepModel* step_model = StepModelFor(flags, planner);
   const std::string cost_model = CostModelName(flags.cost_model, machine);
   const PlanResult plan = planner.Plan();

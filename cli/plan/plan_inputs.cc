@@ -9,6 +9,7 @@
 #include "planner/model/model_json.h"
 #include "planner/model/shipped_topologies.h"
 #include "runtime/base/check.h"
+#include "runtime/base/nearest.h"
 #include "runtime/context.h"
 #include "runtime/files/files.h"
 #include "train/data_sets.h"
@@ -152,6 +153,7 @@ void AddPlanFlags(Command command, PlanFlags& f) {
   command
       .Add("--most-moved-bytes", f.most_moved_bytes,
            "With --existing: move at most BYTES bytes of tables")
+      .Within(NumbersFrom(int64_t{0}, int64_t{1} << 60))
       .Value("BYTES");
   command
       .Add("--validate", f.validate,
@@ -171,17 +173,25 @@ void AddPlanFlags(Command command, PlanFlags& f) {
   command.Add("--json", f.json, "Write figures and reasons to this file as JSON").Value("FILE");
 }
 
-TopologyFile ReadTopology(const PlanFlags& flags) {
+MachineSource::MachineSource(const PlanFlags& flags) {
+  const std::string& path = flags.topology;
   const std::vector<std::string> names = ShippedTopologyNames();
-  TopologyFile file;
-  if (flags.topology.empty() && !flags.ranks)
+  if (path.empty() && !flags.ranks)
     throw Error("how many ranks? Give --ranks N, or --topology FILE");
-  if (flags.topology.empty() ||
-      std::find(names.begin(), names.end(), flags.topology) != names.end())
+  if (path.empty() || std::find(names.begin(), names.end(), path) != names.end()) return;
+  if (!std::filesystem::exists(path))
+    throw Error(Format("--topology {}: there is no such file, and {}", path,
+                       NoneIsCalled("machine", path, names)));
+  file_ = TopologyFromJson(ReadTextFile(path), path);
+}
+
+TopologyFile MachineSource::Of(const PlanFlags& flags) const {
+  TopologyFile file;
+  if (file_)
+    file = *file_;
+  else
     file.topology = ShippedTopology(flags.topology.empty() ? "cpu" : flags.topology,
                                     flags.ranks.value_or(1), flags.ranks_per_node.value_or(0));
-  else
-    file = TopologyFromJson(ReadTextFile(flags.topology), flags.topology);
   SetRanks(file.topology, flags);
   if (flags.hbm_gib) {
     file.topology.hbm_cap = Gib(*flags.hbm_gib);
@@ -194,6 +204,8 @@ TopologyFile ReadTopology(const PlanFlags& flags) {
   CheckTopology(file.topology);
   return file;
 }
+
+TopologyFile ReadTopology(const PlanFlags& flags) { return MachineSource(flags).Of(flags); }
 
 PlanInput ReadPlanInput(const PlanFlags& flags, const Topology& topology) {
   PlanInput input = IsCheckpoint(flags.tables) ? OfCheckpoint(flags, topology.world_size)

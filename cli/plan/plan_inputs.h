@@ -28,7 +28,18 @@ void AddTablesFlags(Command command, PlanFlags& flags);
 void AddRanksFlags(Command command, PlanFlags& flags);
 void AddCostFlags(Command command, PlanFlags& flags);
 
-// A file, or a machine's name; its ranks and memory are the flags' where they say so.
+// The machine of --topology: a file, which is read once, or a name.
+class MachineSource {
+ public:
+  // Throws Error for what is neither; it lists the names.
+  explicit MachineSource(const PlanFlags& flags);
+
+  // Its ranks and memory are the flags' where they say so.
+  TopologyFile Of(const PlanFlags& flags) const;
+
+ private:
+  std::optional<TopologyFile> file_;  // nothing for a name
+};
 TopologyFile ReadTopology(const PlanFlags& flags);
 
 struct PlanInput {

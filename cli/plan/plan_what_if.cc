@@ -162,11 +162,15 @@ void Set(WhatIfKey key, const std::string& value, Settings& settings) {
   }
 }
 
-// Plans for points. What is read and measured of the tables is kept, as it depends on the number of
-// ranks alone.
+// Plans for points. Files of the machine and of rules are read once. What is read and measured of
+// the tables is kept, as it depends on the number of ranks alone.
 class PointPlanner {
  public:
-  explicit PointPlanner(const PlanFlags& flags) : flags_(flags), machine_(ReadTopology(flags)) {}
+  explicit PointPlanner(const PlanFlags& flags)
+      : flags_(flags),
+        source_(flags),
+        machine_(source_.Of(flags)),
+        rules_(ReadRules(flags, PlannerModel(), machine_.topology)) {}
 
   const TopologyFile& machine() const { return machine_; }
   std::string cost_model() const { return CostModelName(flags_.cost_model, machine_); }
@@ -199,7 +203,7 @@ class PointPlanner {
 
  private:
   WhatIfPlan PlanFor(const Settings& settings) {
-    TopologyFile machine = ReadTopology(settings.flags);
+    TopologyFile machine = source_.Of(settings.flags);
     Topology& topology = machine.topology;
     topology.intra_host_bw = settings.intra_bw.value_or(topology.intra_host_bw);
     topology.inter_host_bw = settings.inter_bw.value_or(topology.inter_host_bw);
@@ -207,8 +211,8 @@ class PointPlanner {
     model.batch_size = settings.flags.batch_size.value_or(model.batch_size);
     CalibratedOptions known = known_;
     known.codecs = settings.codecs;
-    const EmbeddingShardingPlanner planner(topology, model,
-                                           PlannerOptionsOf(settings.flags, model, machine, known));
+    const EmbeddingShardingPlanner planner(
+        topology, model, PlannerOptionsOf(settings.flags, model, machine, known, rules_));
     const PlanLoad load = LoadOfPlan(planner, planner.Plan());
     const auto rank = [&](int r) { return load.stats.ranks[static_cast<size_t>(r)]; };
     return {.ranks = topology.world_size,
@@ -221,7 +225,9 @@ class PointPlanner {
   }
 
   const PlanFlags& flags_;
-  TopologyFile machine_;
+  const MachineSource source_;
+  const TopologyFile machine_;
+  const PlacementRules rules_;
   std::map<int, PlanInput> inputs_;  // by the number of ranks
   CalibratedOptions known_;
 };

@@ -1,5 +1,6 @@
 #include "cli/plan/planner_options.h"
 
+#include <utility>
 #include <vector>
 
 #include "planner/cost_models.h"
@@ -9,7 +10,6 @@
 #include "sharding/plan/torchrec_plan.h"
 
 namespace tessera::cli {
-namespace {
 
 PlacementRules ReadRules(const PlanFlags& flags, const PlannerModel& model,
                          const Topology& topology) {
@@ -27,12 +27,11 @@ PlacementRules ReadRules(const PlanFlags& flags, const PlannerModel& model,
   return rules;
 }
 
-}  // namespace
-
 PlannerOptions PlannerOptionsOf(const PlanFlags& flags, const PlannerModel& model,
-                                const TopologyFile& machine, const CalibratedOptions& known) {
+                                const TopologyFile& machine, const CalibratedOptions& known,
+                                PlacementRules rules) {
   PlannerOptions options = CostModelOptions(flags.cost_model, machine, model, known);
-  options.rules = ReadRules(flags, model, machine.topology);
+  options.rules = std::move(rules);
   if (flags.reserve) options.reservation.percentage = *flags.reserve;
   return options;
 }

@@ -6,9 +6,14 @@
 
 namespace tessera::cli {
 
-// The cost model, the rules of --constraints and --existing, and the reservation.
+// Those of --constraints and --existing.
+PlacementRules ReadRules(const PlanFlags& flags, const PlannerModel& model,
+                         const Topology& topology);
+
+// The cost model, the rules and the reservation.
 PlannerOptions PlannerOptionsOf(const PlanFlags& flags, const PlannerModel& model,
-                                const TopologyFile& machine, const CalibratedOptions& known);
+                                const TopologyFile& machine, const CalibratedOptions& known,
+                                PlacementRules rules);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_PLAN_PLANNER_OPTIONS_H_

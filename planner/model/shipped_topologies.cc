@@ -60,13 +60,9 @@ std::vector<std::string> ShippedTopologyNames() {
 }
 
 Topology ShippedTopology(const std::string& name, int world_size, int local_world_size) {
-  std::string known;
-  for (const Machine& machine : kMachines) {
+  for (const Machine& machine : kMachines)
     if (name == machine.name) return Of(machine, world_size, local_world_size);
-    known += (known.empty() ? "" : ", ") + std::string(machine.name);
-  }
-  throw Error(Format("topology '{}': expected one of {}{}", name, known,
-                     DidYouMean(name, ShippedTopologyNames())));
+  throw Error(NoneIsCalled("machine", name, ShippedTopologyNames()));
 }
 
 }  // namespace tessera

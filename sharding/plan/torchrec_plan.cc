@@ -179,7 +179,18 @@ void ReadModule(const Json& module, const std::string& where, Params& params) {
 
 bool IsParam(const Json& value) { return value.is_object() && value.contains("sharding_type"); }
 
+// Another file of this library says its kind.
+void CheckIsPlan(const Json& document) {
+  for (const auto& [key, value] : document.items())
+    if (key.starts_with("tessera_"))
+      throw Error(
+          Format("it is a file of \"{}\": expected a plan, one that tessera plan -o wrote "
+                 "(\"tessera_sharding_plan\") or one of TorchRec",
+                 key));
+}
+
 Params ReadModules(const Json& document) {
+  CheckIsPlan(document);
   const bool wrapped = document.contains("plan") && !IsParam(document["plan"]);
   const Json& plan = wrapped ? document["plan"] : document;
   Params params;

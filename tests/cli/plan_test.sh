@@ -13,7 +13,7 @@ python3 - <<'EOM' || fail "text, JSON and page differ in the memory of a rank"
 import json, re
 report = json.load(open("report.json"))
 text = open("out").read().split("\nrank ")[1].splitlines()
-page = re.findall(r"rank \d+\nHBM: \S+ GiB\nDDR: (\S+) GiB", open("plan.html").read())
+page = re.findall(r"rank \d+\nDDR: (\S+) GiB", open("plan.html").read())
 heading = [h.strip() for h in re.split(r"  +", text[0]) if h.strip()]
 assert "DDR GiB" in heading, heading
 assert len(page) == len(report["ranks"]), page
@@ -103,6 +103,12 @@ fails_saying "calibrate" plan --tables small.json --ranks 2 --cost-model calibra
 fails_saying "is missing" plan --tables small.json --ranks 2 --ddr 0.000001
 fails_saying "--most-moved-bytes needs --existing" plan --tables small.json --ranks 2 \
   --most-moved-bytes 5
+fails_saying "--most-moved-bytes" plan --tables small.json --ranks 4 --existing plan.json \
+  --most-moved-bytes -1
+fails_saying "no machine is called 'h300' (did you mean 'h100'?); there are cpu, a100, h100, h200" \
+  plan --tables small.json --ranks 2 --topology h300
+fails_saying 'topology.json: it is a file of "tessera_topology": expected a plan' plan \
+  --tables small.json --ranks 2 --existing topology.json
 fails_saying "nowhere.json: cannot be read" plan --tables nowhere.json --ranks 2
 echo '{"rows": 5}' >other.json
 fails_saying "neither a model to plan" plan --tables other.json --ranks 2

@@ -28,8 +28,10 @@ TEST(ShippedTopologiesTest, EveryNameIsAMachine) {
 }
 
 TEST(ShippedTopologiesTest, OthersAreErrors) {
-  EXPECT_THAT([] { ShippedTopology("v100", 1); },
-              ThrowsMessage<Error>(HasSubstr("expected one of cpu, a100, h100, h200")));
+  EXPECT_THAT(
+      [] { ShippedTopology("v100", 1); },
+      ThrowsMessage<Error>(HasSubstr("no machine is called 'v100' (did you mean 'a100'?); there "
+                                     "are cpu, a100, h100, h200")));
   EXPECT_THAT([] { ShippedTopology("h100", 20); },
               ThrowsMessage<Error>(HasSubstr("20 ranks of h100, whose nodes have 8 each")));
   EXPECT_THAT([] { ShippedTopology("h100", 8, 3); },

@@ -146,6 +146,11 @@ TEST(PlanFile, IsOfEitherKind) {
             own + ": it is for 2 ranks, 2 a node; here are 4, 2 a node");
   EXPECT_EQ(ErrorOf([&] { ReadPlanFile(own, kLayout, {}); }),
             own + ": plan: there is no table large");
+  const std::string machine = WriteFile("topology.json", R"({"tessera_topology": 1})");
+  EXPECT_EQ(ErrorOf([&] { ReadPlanFile(machine, kLayout, kTables); }),
+            machine +
+                ": it is a file of \"tessera_topology\": expected a plan, one that tessera "
+                "plan -o wrote (\"tessera_sharding_plan\") or one of TorchRec");
   EXPECT_EQ(ErrorOf([] { ReadPlanFile("/nowhere", kLayout, {}); }),
             "/nowhere: cannot be read: No such file or directory");
 }

@@ -84,6 +84,10 @@ has out "9 points by the calibrated cost model, whose machine was measured with 
 has out "fp16"
 run 0 plan --tables small.json --topology topology.json --what-if batch=8
 lacks out "extrapolated"
+# A pipe can be read once.
+run 0 plan --tables tables.json --topology <(cat topology.json) --constraints <(echo \
+  '{"tessera_placement_rules": 1, "apart": [["large", "wide"]]}') --what-if batch=8,16
+has out "3 points"
 
 # ---- what cannot be
 with() { # with TEXT ARGS…
