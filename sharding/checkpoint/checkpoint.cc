@@ -154,6 +154,20 @@ const CheckpointTable& ShardedCheckpoint::table(const std::string& name) const {
   throw Error(Format("{}: there is no table {}", folder_, name));
 }
 
+// A save that takes the place of this one removes its files: what is read may be gone by then.
+std::shared_ptr<const SafetensorsFile> ShardedCheckpoint::OpenFile(const std::string& name) const {
+  const std::string path = PathOfNamed(folder_, name);
+  try {
+    return std::make_shared<const SafetensorsFile>(path);
+  } catch (const Error&) {
+    if (fs::exists(path)) throw;
+    throw Error(
+        Format("{}: {} is gone since the checkpoint was opened: a newer save has probably taken "
+               "its place while it was read; try again",
+               folder_, name));
+  }
+}
+
 std::shared_ptr<const SafetensorsFile> ShardedCheckpoint::File(int index) {
   auto& file = files_[static_cast<size_t>(index)];
   if (file == nullptr && ++opened_ > kMaxOpenFiles) {  // those in use stay open
@@ -161,7 +175,7 @@ std::shared_ptr<const SafetensorsFile> ShardedCheckpoint::File(int index) {
     opened_ = 1;
   }
   const std::string& name = index_.files[static_cast<size_t>(index)].name;
-  if (file == nullptr) file = std::make_shared<const SafetensorsFile>(PathOfNamed(folder_, name));
+  if (file == nullptr) file = OpenFile(name);
   return file;
 }
 

@@ -89,6 +89,7 @@ class ShardedCheckpoint {
 
  private:
   std::shared_ptr<const SafetensorsFile> File(int index);
+  std::shared_ptr<const SafetensorsFile> OpenFile(const std::string& name) const;
   StoredTensor Stored(int file, const std::string& name, const std::string& checksums);
   void CheckInside(const std::string& table, const Shard& part) const;
   bool TryOpen(const std::string& path);

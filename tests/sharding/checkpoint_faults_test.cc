@@ -78,6 +78,19 @@ TEST_F(CheckpointFaultsTest, ASaveTakesThePlaceOfTheOneBefore) {
   EXPECT_EQ(FilesInFolder(), 3) << "the files of the first are gone";
 }
 
+TEST_F(CheckpointFaultsTest, AReadThatANewerSaveOvertakesSaysToTryAgain) {
+  Save(1);
+  ShardedCheckpoint checkpoint(folder_);
+  Save(2);
+  const std::string error = ErrorOf([&] {
+    for (const ShardTensors& table : ModelOf(1))
+      checkpoint.Read(ctx_, RoomFor(ctx_, table, table.shard));
+  });
+  EXPECT_TRUE(Contains(error, "is gone since the checkpoint was opened")) << error;
+  EXPECT_TRUE(Contains(error, "try again")) << error;
+  EXPECT_TRUE(Holds(2));
+}
+
 TEST_F(CheckpointFaultsTest, OneIsOpenedWhileAnotherTakesItsPlace) {
   Save(1);
   std::atomic<bool> ends = false;
