@@ -12,7 +12,7 @@ json report.json 'd["dense"]["ddr"] > 0 and d["batches"]["ddr"] > 0 and d["batch
 python3 - <<'EOM' || fail "text, JSON and page differ in the memory of a rank"
 import json, re
 report = json.load(open("report.json"))
-text = open("out").read().split("\nrank ")[1].splitlines()
+text = open("out").read().split("\n  rank ")[1].splitlines()
 page = re.findall(r"rank \d+\nDDR: (\S+) GiB", open("plan.html").read())
 heading = [h.strip() for h in re.split(r"  +", text[0]) if h.strip()]
 assert "DDR GiB" in heading, heading
