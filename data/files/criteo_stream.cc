@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "data/files/criteo_line.h"
-#include "data/rows/bad_line.h"
 #include "runtime/base/check.h"
 
 namespace tessera {

@@ -12,6 +12,9 @@
 
 namespace tessera {
 
+// The end of an error about a blank line, of any reader of lines.
+inline constexpr char kSkipsBlank[] = "; --skip-bad-lines leaves blank lines out";
+
 class LineReader {
  public:
   // Opens every file once, so that a wrong name is an error now. A line of more than `block_bytes`

@@ -21,9 +21,6 @@ class BadLine : public std::runtime_error {
   std::string reason_;
 };
 
-// Ends the error of an empty line.
-inline constexpr char kSkipsBlank[] = "; --skip-bad-lines leaves blank lines out";
-
 // "'text'", cut; never inside a character.
 std::string ShownText(std::string_view text);
 // "'…text…'": the part of a long text around the byte `at`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/files/line_reader.h"
 #include "data/first_ids.h"
 #include "data/rows/bad_line.h"
 #include "data/rows/column_cells.h"
