@@ -9,7 +9,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <span>
 #include <string>
 #include <utility>
@@ -132,28 +131,6 @@ std::string ElsewhereText(const CLI::App& app, const ChosenWork& chosen,
   return "";
 }
 
-// "twice", "3 times".
-std::string OftenText(const std::string& count) {
-  return count == "2" ? "twice" : count + " times";
-}
-
-// Says a mistake in a sentence: of a flag that is given too often or without its value CLI11 speaks
-// of numbers that are "required".
-std::string MistakeText(const CLI::ParseError& error) {
-  const std::string text = error.what();
-  std::smatch match;
-  if (std::regex_match(text, match, std::regex("(.*): At Most 1 required but received ([0-9]+)")))
-    return Format("{} is given {}: expected once", match.str(1), OftenText(match.str(2)));
-  if (std::regex_match(text, match,
-                       std::regex("(.*): At (Most|Least) ([0-9]+) required but "
-                                  "received ([0-9]+)")))
-    return Format("{}: expected at {} {} values, got {}", match.str(1),
-                  match.str(2) == "Most" ? "most" : "least", match.str(3), match.str(4));
-  if (std::regex_match(text, match, std::regex("(.*): 1 required (.*) missing")))
-    return Format("{}: expected {} behind it, got nothing", match.str(1), match.str(2));
-  return text;
-}
-
 // Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
 int ExitOnParse(const CLI::App& app, const CLI::ParseError& error, const ChosenWork& chosen,
                 const std::vector<std::string>& line) {
@@ -164,8 +141,8 @@ int ExitOnParse(const CLI::App& app, const CLI::ParseError& error, const ChosenW
   if (const std::string text = ElsewhereText(app, chosen, line); !text.empty())
     return Fail(Format("{} (see {} --help)", text, CommandPath(app)));
   return Fail(Format("{}{} (see {} --help)",
-                     unexpected ? Unexpected(app, line) : MistakeText(error), Suggestion(app),
-                     CommandPath(app)));
+                     unexpected ? Unexpected(app, line) : MistakeText(error.what()),
+                     Suggestion(app), CommandPath(app)));
 }
 
 // The names of the commands: "train, generate or inspect".
@@ -379,7 +356,7 @@ void ParseFlags(const std::string& command, std::vector<std::string> words,
                        internal::Joined(app.remaining(/*recurse=*/true), " "), command,
                        Suggestion(app)));
   } catch (const CLI::ParseError& error) {
-    throw Error(Format("{} (of {})", MistakeText(error), command));
+    throw Error(Format("{} (of {})", MistakeText(error.what()), command));
   }
 }
 

@@ -11,10 +11,10 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
+#include "bench/sharding/step_tables.h"
 #include "comm/local_communicator.h"
 #include "comm/slow_communicator.h"
 #include "runtime/tensor.h"
@@ -28,46 +28,22 @@ using Json = nlohmann::json;
 
 struct Flags {
   int nodes = 2, local = 2, rounds = 15;
-  int64_t tables = 8, rows = 20'000, dim = 64, batch = 256, ids = 10;
+  StepShape shape = {.rows = 20'000, .batch = 256};
   double gbits = 1, latency_us = 100;
   std::string json;
   int world() const { return nodes * local; }
 };
 
-std::vector<BaseEmbeddingConfig> ConfigsOf(const Flags& f) {
-  std::vector<BaseEmbeddingConfig> configs;
-  for (int64_t t = 0; t < f.tables; ++t) {
-    BaseEmbeddingConfig c;
-    c.name = "t" + std::to_string(t);
-    c.num_embeddings = f.rows;
-    c.embedding_dim = f.dim;
-    c.feature_names = {"f" + std::to_string(t)};
-    c.optimizer = RowwiseAdagrad{.lr = 0.01f};
-    configs.push_back(c);
-  }
-  return configs;
-}
-
 ShardingPlan PlanOf(const Flags& f, bool grid) {
-  const std::vector<BaseEmbeddingConfig> configs = ConfigsOf(f);
+  const std::vector<BaseEmbeddingConfig> configs = Configs(f.shape);
   std::map<std::string, TableSharder> sharders;
   for (size_t t = 0; t < configs.size(); ++t) {
     const int node = static_cast<int>(t) % f.nodes, next = (node + 1) % f.nodes;
-    sharders[configs[t].name] = grid ? GridShard({node, next}, f.dim / 2) : TableRowWise(node);
+    sharders[configs[t].name] =
+        grid ? GridShard({node, next}, f.shape.dim / 2) : TableRowWise(node);
   }
   return MakeShardingPlan({.world_size = f.world(), .local_size = f.local}, ShapesOf(configs),
                           sharders);
-}
-
-KeyedJaggedTensor Draw(Context& ctx, const Flags& f, unsigned seed) {
-  std::mt19937_64 random(seed);
-  std::vector<int64_t> ids(static_cast<size_t>(f.tables * f.batch * f.ids));
-  for (int64_t& id : ids) id = static_cast<int64_t>(random() % static_cast<uint64_t>(f.rows));
-  std::vector<std::string> keys;
-  for (int64_t t = 0; t < f.tables; ++t) keys.push_back("f" + std::to_string(t));
-  return KeyedJaggedTensor::FromLengthsSync(
-      keys, Tensor::From(ctx, ids),
-      Tensor::From(ctx, std::vector<int64_t>(static_cast<size_t>(f.tables * f.batch), f.ids)));
 }
 
 struct Measured {
@@ -86,16 +62,11 @@ class Rank {
             SlowNodes{.local_size = f.local,
                       .between = {f.latency_us * 1e-6, f.gbits * 1e9 / 8 / f.local},
                       .traffic = &traffic})),
-        grad_(Tensor::Full(ctx, {f.batch, f.tables * f.dim}, 1e-3)) {
-    std::vector<EmbeddingFeature> features;
-    for (int64_t t = 0; t < f.tables; ++t) {
-      const std::string key = "f" + std::to_string(t);
-      features.push_back({key, static_cast<int>(t), key});
-    }
-    const std::vector<BaseEmbeddingConfig> configs = ConfigsOf(f);
+        grad_(Tensor::Full(ctx, {f.shape.batch, f.shape.tables * f.shape.dim}, 1e-3)) {
+    const std::vector<BaseEmbeddingConfig> configs = Configs(f.shape);
     tables_ = std::make_unique<ShardedTables>(
-        ctx, *comm_, configs, std::vector<PoolingType>(configs.size(), PoolingType::kSum), features,
-        PlanOf(f, grid), ShardedTablesOptions{.sharding = {.route = route}});
+        ctx, *comm_, configs, std::vector<PoolingType>(configs.size(), PoolingType::kSum),
+        FeaturesOf(f.shape), PlanOf(f, grid), ShardedTablesOptions{.sharding = {.route = route}});
   }
   void Step(const KeyedJaggedTensor& kjt) {
     Tape tape(ctx_);
@@ -118,7 +89,8 @@ std::vector<Measured> Measure(const Flags& f, bool grid) {
     Context ctx({.threads = 1, .seed = 3});
     Rank direct(ctx, comm, f, grid, OutputRoute::kDirect, traffic[0]);
     Rank by_node(ctx, comm, f, grid, OutputRoute::kByNode, traffic[1]);
-    const KeyedJaggedTensor kjt = Draw(ctx, f, static_cast<unsigned>(comm.rank()));
+    const KeyedJaggedTensor kjt =
+        Draw(ctx, f.shape, f.shape.batch, static_cast<unsigned>(comm.rank()));
     for (int r = -1; r < f.rounds; ++r)
       for (const int i : {0, 1}) {
         comm.Barrier(ctx, "step").Wait();
@@ -162,11 +134,11 @@ int Main(int argc, char** argv) {
   Flags f;
   app.add_option("--nodes", f.nodes, "Nodes")->check(CLI::Range(1, 16));
   app.add_option("--local", f.local, "Ranks of a node")->check(CLI::Range(1, 16));
-  app.add_option("--tables", f.tables, "Tables")->check(CLI::PositiveNumber);
-  app.add_option("--rows", f.rows, "Rows of each")->check(CLI::PositiveNumber);
-  app.add_option("--dim", f.dim, "Columns of each")->check(CLI::PositiveNumber);
-  app.add_option("--batch", f.batch, "Bags a rank and table")->check(CLI::PositiveNumber);
-  app.add_option("--ids", f.ids, "Ids a bag")->check(CLI::PositiveNumber);
+  app.add_option("--tables", f.shape.tables, "Tables")->check(CLI::PositiveNumber);
+  app.add_option("--rows", f.shape.rows, "Rows of each")->check(CLI::PositiveNumber);
+  app.add_option("--dim", f.shape.dim, "Columns of each")->check(CLI::PositiveNumber);
+  app.add_option("--batch", f.shape.batch, "Bags a rank and table")->check(CLI::PositiveNumber);
+  app.add_option("--ids", f.shape.ids, "Ids a bag")->check(CLI::PositiveNumber);
   app.add_option("--gbits", f.gbits, "A node's link to the others, in Gbit/s")
       ->check(CLI::PositiveNumber);
   app.add_option("--latency-us", f.latency_us, "Its latency in microseconds")

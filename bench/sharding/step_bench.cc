@@ -12,11 +12,11 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <thread>
 
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
+#include "bench/sharding/step_tables.h"
 #include "comm/local_communicator.h"
 #include "runtime/tensor.h"
 #include "sharding/plan/plan_makers.h"
@@ -28,45 +28,7 @@ namespace {
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-struct StepShape {
-  int64_t tables = 8, rows = 100'000, dim = 64, batch = 1024, ids = 10;
-};
-
 constexpr int kBatches = 4;
-
-std::vector<BaseEmbeddingConfig> Configs(const StepShape& s) {
-  std::vector<BaseEmbeddingConfig> configs;
-  for (int64_t t = 0; t < s.tables; ++t) {
-    BaseEmbeddingConfig c;
-    c.name = "t" + std::to_string(t);
-    c.num_embeddings = s.rows;
-    c.embedding_dim = s.dim;
-    c.feature_names = {"f" + std::to_string(t)};
-    c.optimizer = RowwiseAdagrad{.lr = 0.01f};
-    configs.push_back(c);
-  }
-  return configs;
-}
-
-std::vector<EmbeddingFeature> FeaturesOf(const StepShape& s) {
-  std::vector<EmbeddingFeature> features;
-  for (int64_t t = 0; t < s.tables; ++t) {
-    const std::string key = "f" + std::to_string(t);
-    features.push_back({key, static_cast<int>(t), key});
-  }
-  return features;
-}
-
-KeyedJaggedTensor Draw(Context& ctx, const StepShape& s, int64_t batch, unsigned seed) {
-  std::mt19937_64 random(seed);
-  std::vector<int64_t> ids(static_cast<size_t>(s.tables * batch * s.ids));
-  for (int64_t& id : ids) id = static_cast<int64_t>(random() % static_cast<uint64_t>(s.rows));
-  std::vector<std::string> keys;
-  for (const EmbeddingFeature& f : FeaturesOf(s)) keys.push_back(f.key);
-  return KeyedJaggedTensor::FromLengthsSync(
-      keys, Tensor::From(ctx, ids),
-      Tensor::From(ctx, std::vector<int64_t>(static_cast<size_t>(s.tables * batch), s.ids)));
-}
 
 // A plan of the peers' kind `kind`; column blocks have at least 32 columns.
 ShardingPlan PlanOf(const std::string& kind, const StepShape& s, int ranks) {

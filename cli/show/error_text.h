@@ -10,5 +10,9 @@ namespace tessera::cli {
 // thrown at.
 std::string ErrorText(const std::exception& error);
 
+// Says a mistake on the command line, which CLI11 has worded, in a sentence: of a flag that is
+// given too often or without its value CLI11 speaks of numbers that are "required".
+std::string MistakeText(const std::string& text);
+
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_SHOW_ERROR_TEXT_H_

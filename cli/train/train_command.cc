@@ -201,64 +201,11 @@ TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resume
   return options;
 }
 
-MemoryThere FreeOn(Device device) {
-  if (device == Device::Cpu()) return {};
-  return {static_cast<double>(FreeMemoryOf(device)), Format("free on {}", device)};
-}
-
-// The memory that was free before any rank began to fill its tables.
-struct MemoriesThere {
-  MemoryThere host, gpu;
-};
-
-// Throws Error where this machine, or this rank's GPU, has not the memory that the training takes.
-void CheckMemories(Context& ctx, const TrainConfig& config, TrainingPlace place,
-                   const GpuRanks& gpus, const MemoriesThere& there) {
-  if (ctx.device() == Device::Cpu()) return CheckTrainingMemory(config, place, there.host);
-  place.memory = MemoryOf::kHostOfGpus;
-  CheckTrainingMemory(config, place, there.host);
-  place.memory = MemoryOf::kGpu;
-  place.ranks = gpus.sharing;
-  CheckTrainingMemory(config, place, there.gpu);
-}
-
-// The host's memory with what the processes of its ranks take themselves: what this one has, what
-// code and buffers of a training add to that, and threads.
-MemoryThere WithRanksHere(MemoryThere there, const TrainFlags& flags, Context& ctx,
-                          const TrainingPlace& place) {
-  constexpr double kToCome = 8 << 20;
-  constexpr double kThreadBytes = 128 << 10;  // of its stack and of what its allocator keeps
-  const auto ranks = static_cast<double>(place.ranks.size());
-  const double processes = UnderMpirun() ? ranks : 1;
-  if (flags.memory_limit.empty()) there.bytes += (processes - 1) * there.processes;
-  there.processes =
-      processes * (there.processes + kToCome) + ranks * ctx.threads().threads() * kThreadBytes;
-  return there;
-}
-
 void WarnOfRepeatedRows(const TrainFlags& flags) {
   const bool shared = flags.eval.empty() && !flags.eval_rows.empty();
   WarnOfRepeatedFiles(flags.data,
                       shared ? ", and a row for evaluation may be trained on in its copy" : "");
   WarnOfRepeatedFiles(flags.eval);
-}
-
-// The ranks and their plan, or none, once there is memory for them. Every rank has measured before
-// one goes on: MakeTrainingRanks exchanges.
-std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
-                                       const TrainConfig& config, const MemoryThere& host,
-                                       const GpuRanks& gpus, Communicator* comm) {
-  MemoriesThere there = {host, FreeOn(ctx.device())};
-  if (comm == nullptr) {
-    there.host = WithRanksHere(host, flags, ctx, {});
-    CheckMemories(ctx, config, {}, gpus, there);
-    return {};
-  }
-  TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
-  there.host = WithRanksHere(host, flags, ctx, PlaceOf(ranks));
-  CheckMemories(ctx, config, PlaceOf(ranks), gpus, there);
-  if (IsLeader(*comm)) Note(RanksLine(ranks), {{"ranks", comm->size()}});
-  return ranks;
 }
 
 RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) {
@@ -269,12 +216,6 @@ RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) 
           .threads = ctx.threads().threads(),
           .ranks = trainer.comm() == nullptr ? 1 : trainer.comm()->size(),
           .from = trainer.progress()};
-}
-
-TrainingPlace HostPlace(const Context& ctx, const std::optional<TrainingRanks>& ranks) {
-  TrainingPlace place = ranks ? PlaceOf(*ranks) : TrainingPlace();
-  if (ctx.device() != Device::Cpu()) place.memory = MemoryOf::kHostOfGpus;
-  return place;
 }
 
 void SayChanges(const std::vector<std::string>& changes) {

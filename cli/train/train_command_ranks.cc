@@ -12,6 +12,7 @@
 #include "comm/local_communicator.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/machine.h"
+#include "runtime/device/device_properties.h"
 #include "runtime/files/files.h"
 #include "sharding/exchange/dist_layout.h"
 #include "sharding/plan/plan_json.h"
@@ -123,6 +124,14 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
   CheckAgreement(comm, facts);
 }
 
+void SavePlan(const TrainFlags& flags, const TrainingRanks& ranks) {
+  if (flags.save_plan.empty() || !IsLeader(*ranks.comm)) return;
+  ReplaceTextFile(flags.save_plan, PlanToJson(ranks.plan));
+}
+
+namespace {
+
+// The plan that was asked for, the same on all ranks. Throws Error for one that does not fit.
 TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
                                 const TrainConfig& config) {
   const RankLayout layout = RankLayoutSync(comm, flags.ranks_per_node);
@@ -138,11 +147,7 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
   return ranks;
 }
 
-void SavePlan(const TrainFlags& flags, const TrainingRanks& ranks) {
-  if (flags.save_plan.empty() || !IsLeader(*ranks.comm)) return;
-  ReplaceTextFile(flags.save_plan, PlanToJson(ranks.plan));
-}
-
+// The ranks whose tables lie in the memory of this machine. `ranks` outlives it.
 TrainingPlace PlaceOf(const TrainingRanks& ranks) {
   const int size = ranks.comm->size(), here = UnderMpirun() ? MpiLocalSize() : size;
   const int together = here > 0 && size % here == 0 ? here : size;
@@ -152,6 +157,7 @@ TrainingPlace PlaceOf(const TrainingRanks& ranks) {
   return place;
 }
 
+// "4 ranks (nccl): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16".
 std::string RanksLine(const TrainingRanks& ranks) {
   std::map<ShardingType, int> tables;
   for (const auto& [name, sharding] : ranks.plan.tables) ++tables[sharding.type];
@@ -168,6 +174,63 @@ std::string RanksLine(const TrainingRanks& ranks) {
                ranks.codecs.dense == WireCodec{} ? " and" : ", their",
                ranks.codecs.dense == WireCodec{} ? "" : " and dense ones", ToString(ranks.codecs));
   return line;
+}
+
+MemoryThere FreeOn(Device device) {
+  if (device == Device::Cpu()) return {};
+  return {static_cast<double>(FreeMemoryOf(device)), Format("free on {}", device)};
+}
+
+// The memory that was free before any rank began to fill its tables.
+struct MemoriesThere {
+  MemoryThere host, gpu;
+};
+
+// Throws Error where this machine, or this rank's GPU, has not the memory that the training takes.
+void CheckMemories(Context& ctx, const TrainConfig& config, TrainingPlace place,
+                   const GpuRanks& gpus, const MemoriesThere& there) {
+  if (ctx.device() == Device::Cpu()) return CheckTrainingMemory(config, place, there.host);
+  place.memory = MemoryOf::kHostOfGpus;
+  CheckTrainingMemory(config, place, there.host);
+  place.memory = MemoryOf::kGpu;
+  place.ranks = gpus.sharing;
+  CheckTrainingMemory(config, place, there.gpu);
+}
+
+}  // namespace
+
+MemoryThere WithRanksHere(MemoryThere there, const TrainFlags& flags, Context& ctx,
+                          const TrainingPlace& place) {
+  constexpr double kToCome = 8 << 20;
+  constexpr double kThreadBytes = 128 << 10;  // of its stack and of what its allocator keeps
+  const auto ranks = static_cast<double>(place.ranks.size());
+  const double processes = UnderMpirun() ? ranks : 1;
+  if (flags.memory_limit.empty()) there.bytes += (processes - 1) * there.processes;
+  there.processes =
+      processes * (there.processes + kToCome) + ranks * ctx.threads().threads() * kThreadBytes;
+  return there;
+}
+
+std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
+                                       const TrainConfig& config, const MemoryThere& host,
+                                       const GpuRanks& gpus, Communicator* comm) {
+  MemoriesThere there = {host, FreeOn(ctx.device())};
+  if (comm == nullptr) {
+    there.host = WithRanksHere(host, flags, ctx, {});
+    CheckMemories(ctx, config, {}, gpus, there);
+    return {};
+  }
+  TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
+  there.host = WithRanksHere(host, flags, ctx, PlaceOf(ranks));
+  CheckMemories(ctx, config, PlaceOf(ranks), gpus, there);
+  if (IsLeader(*comm)) Note(RanksLine(ranks), {{"ranks", comm->size()}});
+  return ranks;
+}
+
+TrainingPlace HostPlace(const Context& ctx, const std::optional<TrainingRanks>& ranks) {
+  TrainingPlace place = ranks ? PlaceOf(*ranks) : TrainingPlace();
+  if (ctx.device() != Device::Cpu()) place.memory = MemoryOf::kHostOfGpus;
+  return place;
 }
 
 }  // namespace tessera::cli

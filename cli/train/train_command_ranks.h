@@ -1,13 +1,17 @@
 #ifndef TESSERA_CLI_TRAIN_TRAIN_COMMAND_RANKS_H_
 #define TESSERA_CLI_TRAIN_TRAIN_COMMAND_RANKS_H_
 // Runs `tessera train` in this process alone, on ranks that are threads of it, or on ranks that
-// mpirun has started as processes.
+// mpirun has started as processes; plans them, and holds what they take against the memory that
+// there is.
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "cli/gpu_ranks.h"
 #include "cli/train/train_command_flags.h"
 #include "comm/communicator.h"
+#include "runtime/base/memory_limit.h"
+#include "runtime/context.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/data_sets.h"
 #include "train/ranks.h"
@@ -35,18 +39,24 @@ int ThreadsOfRank(const TrainFlags& flags);
 void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainConfig& config,
                      const DataSets& data, const std::optional<TrainingProgress>& resumed);
 
-// The plan that was asked for, the same on all ranks. Throws Error for one that does not fit.
-TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
-                                const TrainConfig& config);
+// The host's memory with what the processes of its ranks take themselves: what this one has, what
+// code and buffers of a training add to that, and threads.
+MemoryThere WithRanksHere(MemoryThere there, const TrainFlags& flags, Context& ctx,
+                          const TrainingPlace& place);
+
+// The ranks and the plan that was asked for, the same on all, or none without `comm`, once there is
+// memory for them: of the host, of which `host` was there before any rank began to fill its tables,
+// and of this rank's GPU. Throws Error where there is not, and for a plan that does not fit. Every
+// rank has measured before one goes on, as they exchange plans. Every rank calls.
+std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
+                                       const TrainConfig& config, const MemoryThere& host,
+                                       const GpuRanks& gpus, Communicator* comm);
+
+// The place of this rank's tables in the memory of its host. `ranks` outlives it.
+TrainingPlace HostPlace(const Context& ctx, const std::optional<TrainingRanks>& ranks);
 
 // Writes the plan where --save-plan says, on rank 0.
 void SavePlan(const TrainFlags& flags, const TrainingRanks& ranks);
-
-// The ranks whose tables lie in the memory of this machine. `ranks` outlives it.
-TrainingPlace PlaceOf(const TrainingRanks& ranks);
-
-// "4 ranks (nccl): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16".
-std::string RanksLine(const TrainingRanks& ranks);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_TRAIN_COMMAND_RANKS_H_
