@@ -13,12 +13,6 @@
 namespace tessera {
 namespace {
 
-void CheckSharded(const std::vector<EmbeddingBagConfig>& tables) {
-  for (const EmbeddingBagConfig& table : tables)
-    TESSERA_CHECK(table.location != EmbeddingLocation::kDisk,
-                  "table {}: location DISK, but tables over ranks lie in memory", table.name);
-}
-
 // The tables that take raw ids, in their order.
 std::vector<BaseEmbeddingConfig> ManagedTables(const std::vector<EmbeddingBagConfig>& tables,
                                                const ManagedTableConfigs& configs) {
@@ -116,7 +110,6 @@ EmbeddingModel::Embeddings EmbeddingModel::MakeEmbeddings(
     const ManagedTableConfigs& managed_collision) {
   if (!sharding && managed_collision.empty()) return EmbeddingBagCollection(ctx, tables, options);
   if (!sharding) return MakeManaged(ctx, tables, options, managed_collision);
-  CheckSharded(tables);
   TESSERA_CHECK(sharding->comm != nullptr, "sharded tables without a communicator");
   if (!managed_collision.empty())
     return MakeShardedManaged(ctx, tables, options, *sharding, managed_collision);

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "planner/bandwidth_estimators.h"
 #include "planner/calibration/machine_profile_json.h"
 #include "runtime/base/check.h"
 
@@ -17,6 +18,8 @@ PlannerOptions TorchRecOptions() {
 PlannerOptions BandwidthOptions() {
   PlannerOptions options;
   options.option_rules = OptionRules::kBuild;
+  options.perf = std::make_shared<BandwidthPerfEstimator>();
+  options.storage = std::make_shared<BandwidthStorageEstimator>();
   return options;
 }
 

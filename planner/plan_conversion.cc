@@ -10,7 +10,7 @@ ComputeKernel CheckedKernel(PlanKernel kernel, const std::string& table) {
   const std::optional<ComputeKernel> trained = TrainedKernel(kernel);
   TESSERA_CHECK(trained.has_value(),
                 "table {}: this build does not train with kernel {} (there is dense, fused, "
-                "fused_uvm and fused_uvm_caching)",
+                "fused_uvm, fused_uvm_caching and key_value)",
                 table, kernel);
   return *trained;
 }

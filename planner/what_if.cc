@@ -13,16 +13,11 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kKeyNames[] = {"ranks", "hbm",      "ddr",     "batch",
-                                     "codec", "intra_bw", "inter_bw"};
+constexpr const char* kKeyNames[] = {"ranks", "hbm",   "ddr",      "disk",
+                                     "batch", "codec", "intra_bw", "inter_bw"};
 constexpr double kMillisecondsPerHour = 3.6e6, kRowsOfCost = 1e9, kThousandth = 1e-3;
 
 WhatIfKey ParseKey(const std::string& name) {
-  if (name == "disk" || name == "ssd")
-    throw Error(
-        Format("{}: plans have no tier of tables on disk: expected ranks, hbm, ddr, batch, "
-               "codec, intra_bw or inter_bw",
-               name));
   return internal::ParseName<WhatIfKey>(name, "key", kKeyNames);
 }
 
@@ -51,6 +46,7 @@ std::string ParseValue(WhatIfKey key, const std::string& text) {
       return WholeNumber(text, int64_t{1} << 40);
     case WhatIfKey::kHbm:
     case WhatIfKey::kDdr:
+    case WhatIfKey::kDisk:
       return RealNumber(text, /*above_zero=*/false);
     case WhatIfKey::kIntraBw:
     case WhatIfKey::kInterBw:

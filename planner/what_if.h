@@ -4,6 +4,7 @@
 //
 //   ranks         ranks, of all nodes together
 //   hbm, ddr      GiB of device memory, of host memory, of each rank
+//   disk          GiB of disk of each rank, for tables that would not fit in memory; 0: none
 //   batch         examples of each rank in a step
 //   codec         what rows and gradients are written in between ranks (quant/wire_codec.h)
 //   intra_bw, inter_bw   GB/s (10^9 bytes) of a rank to its node, to other nodes
@@ -18,7 +19,7 @@
 
 namespace tessera {
 
-enum class WhatIfKey { kRanks, kHbm, kDdr, kBatch, kCodec, kIntraBw, kInterBw };
+enum class WhatIfKey { kRanks, kHbm, kDdr, kDisk, kBatch, kCodec, kIntraBw, kInterBw };
 std::string ToString(WhatIfKey key);  // "ranks", "hbm", …
 
 struct WhatIfAxis {
@@ -42,8 +43,8 @@ struct WhatIfPlan {
   int ranks = 1;
   int64_t batch = 0;  // of each rank
   double step_ms = 0;
-  int64_t most_hbm = 0, most_ddr = 0;  // bytes of the fullest rank
-  std::string bound_by;                // PlanLoad::bound_by
+  int64_t most_hbm = 0, most_ddr = 0, most_disk = 0;  // bytes of the fullest rank
+  std::string bound_by;                               // PlanLoad::bound_by
   double bound_share = 0;
 
   double rows_per_second() const;  // over all ranks

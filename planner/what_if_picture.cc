@@ -9,7 +9,8 @@ namespace {
 using internal::DrawChart;
 using internal::MarkupText;
 
-constexpr char kCurrentColor[] = "#fd8d3c", kOtherColor[] = "#2c7fb8", kHostColor[] = "#7fcdbb";
+constexpr char kCurrentColor[] = "#fd8d3c", kOtherColor[] = "#2c7fb8", kHostColor[] = "#7fcdbb",
+               kDiskColor[] = "#c7e9b4";
 constexpr size_t kMostMarks = 40;
 constexpr double kGiB = 1073741824;
 
@@ -63,17 +64,20 @@ std::string DrawMemory(const WhatIf& what_if) {
        .layers = {{"HBM", kOtherColor,
                    Each(what_if, [&](const WhatIfPlan& plan) { return gib(plan.most_hbm); })},
                   {"host memory", kHostColor,
-                   Each(what_if, [&](const WhatIfPlan& plan) { return gib(plan.most_ddr); })}},
+                   Each(what_if, [&](const WhatIfPlan& plan) { return gib(plan.most_ddr); })},
+                  {"disk", kDiskColor,
+                   Each(what_if, [&](const WhatIfPlan& plan) { return gib(plan.most_disk); })}},
        .bars = Names(what_if),
        .marks = Marks(what_if.points.size())},
       kMaxWhatIfPoints);
 }
 
 std::string PlanCells(const WhatIfPlan& plan) {
-  return Format("<td>{}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{}", plan.batch,
-                plan.step_ms, plan.rows_per_second(), plan.rank_hours(),
+  return Format("<td>{}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{}",
+                plan.batch, plan.step_ms, plan.rows_per_second(), plan.rank_hours(),
                 static_cast<double>(plan.most_hbm) / kGiB,
-                static_cast<double>(plan.most_ddr) / kGiB, plan.bound_by);
+                static_cast<double>(plan.most_ddr) / kGiB,
+                static_cast<double>(plan.most_disk) / kGiB, plan.bound_by);
 }
 
 std::string PointsTable(const WhatIf& what_if) {
@@ -81,7 +85,7 @@ std::string PointsTable(const WhatIf& what_if) {
   for (const WhatIfAxis& axis : what_if.axes) html += "<th>" + ToString(axis.key);
   html +=
       "<th>batch a rank<th>ms a step<th>rows a second<th>rank-hours of 10⁹ rows<th>HBM, GiB"
-      "<th>host memory, GiB<th>bound by</tr>\n";
+      "<th>host memory, GiB<th>disk, GiB<th>bound by</tr>\n";
   for (size_t p = 0; p < what_if.points.size(); ++p) {
     const WhatIfPoint& point = what_if.points[p];
     html += Format("<tr><td>{}{}", p + 1, p == what_if.current ? " (now)" : "");

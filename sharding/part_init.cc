@@ -10,7 +10,7 @@ namespace {
 PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
   const auto [low, high] = InitRange(table);
   const int64_t dim = table.embedding_dim;
-  return [=](Context& ctx, const Tensor& rows, const Shard& shard) {
+  const auto fill = [=](Context& ctx, const Tensor& rows, const Shard& shard) {
     if (rows.dim(0) != shard.rows) return FillUniform(ctx, rows, low, high);  // rows made anew
     constexpr int64_t kElementsAtOnce = 1 << 22;
     const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / dim);
@@ -23,6 +23,7 @@ PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
         part.CopyFrom(ctx, whole.Narrow(1, shard.column_offset, shard.columns));
     }
   };
+  return {fill, sequence};
 }
 
 // A user's init_fn fills the whole table; parts are cut out of it.
@@ -33,32 +34,42 @@ PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
   table.init_fn(ctx, *whole);  // on every rank: it takes random numbers
   if (!needed) *whole = {};
   wholes.tables.push_back(whole);
-  return [whole, init = table.init_fn](Context& ctx, const Tensor& rows, const Shard& shard) {
+  const auto fill = [whole, init = table.init_fn](Context& ctx, const Tensor& rows,
+                                                  const Shard& shard) {
     if (!whole->defined()) return init(ctx, rows);  // rows made anew
     rows.CopyFrom(ctx, whole->Rows(shard.row_offset, shard.row_offset + shard.rows)
                            .Narrow(1, shard.column_offset, shard.columns));
   };
+  return {fill};
 }
 
 }  // namespace
 
 PartInit MakePartInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
                       WholeTables& wholes) {
+  CheckStartOnDisk(table);
   if (table.init_fn) return GivenInit(ctx, table, needed, wholes);
   return UniformInit(table, ctx.random().TakeSequence());
 }
 
-BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard, ComputeKernel kernel,
+BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard,
                                const PartInit& init) {
+  const bool on_disk = table.location == EmbeddingLocation::kDisk;
+  if (on_disk) table.init_range = InitRange(table);
+  const int64_t whole_columns = table.embedding_dim;
   table.num_embeddings = shard.rows;
   table.embedding_dim = shard.columns;
   table.place = {shard.row_offset, shard.column_offset};
   table.index_remap = nullptr;  // ids are checked and remapped before they travel
   table.bounds_check = BoundsCheckMode::kNone;
-  table.init_fn = [init, shard](Context& ctx, const Tensor& rows) { init(ctx, rows, shard); };
-  if (kernel == ComputeKernel::kFusedUvm) table.location = EmbeddingLocation::kManaged;
-  if (kernel == ComputeKernel::kFusedUvmCaching)
-    table.location = EmbeddingLocation::kManagedCaching;
+  if (on_disk) {
+    table.place.whole_columns = whole_columns;
+    table.place.start_sequence = init.sequence;
+    return table;
+  }
+  table.init_fn = [fill = init.fill, shard](Context& ctx, const Tensor& rows) {
+    fill(ctx, rows, shard);
+  };
   return table;
 }
 

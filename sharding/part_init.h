@@ -13,8 +13,11 @@
 
 namespace tessera::internal {
 
-// Fills `rows`, which are the shard's or, where there are others, rows that are made anew.
-using PartInit = std::function<void(Context&, const Tensor& rows, const Shard&)>;
+struct PartInit {
+  // Fills `rows`, which are the shard's or, where there are others, rows that are made anew.
+  std::function<void(Context&, const Tensor& rows, const Shard&)> fill;
+  uint64_t sequence = 0;  // of a table on disk, whose rows are made when they are first read
+};
 
 // Whole tables that a user's init_fn filled and parts are copied from; the destructor frees them.
 struct WholeTables {
@@ -25,14 +28,13 @@ struct WholeTables {
 };
 
 // Takes the table's random numbers. `needed`: whether this rank holds a part. An init_fn fills the
-// whole table now, which `wholes` keeps if it is needed.
+// whole table now, which `wholes` keeps if it is needed; of a table on disk it is an Error.
 PartInit MakePartInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
                       WholeTables& wholes);
 
-// Returns the configuration of a table that is the shard alone, in the memory that the kernel asks
-// for. Its ids are checked and remapped already.
-BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard, ComputeKernel kernel,
-                               const PartInit& init);
+// Returns the configuration of a table that is the shard alone. Its ids are checked and remapped
+// already.
+BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard, const PartInit& init);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_SHARDING_PART_INIT_H_

@@ -10,6 +10,7 @@
 #include "runtime/tensor.h"
 #include "sharding/exchange/dedup.h"
 #include "sharding/exchange/replica_exchange.h"
+#include "sharding/kernel_location.h"
 #include "sharding/part_init.h"
 #include "sharding/plan/column_cuts.h"
 #include "sharding/plan/plan_json.h"
@@ -26,15 +27,8 @@ ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingCo
                   "table {} is growing: of a sharded table all num_embeddings rows are there from "
                   "the start; expected growing = false",
                   t.name);
-  for (const BaseEmbeddingConfig& t : tables) {
-    if (t.location == EmbeddingLocation::kDisk)
-      throw Error(
-          Format("table {}: its location is DISK, but a sharded table lies in memory, where "
-                 "checkpoints and resharding find its parts; expected DEVICE, HOST, MANAGED "
-                 "or MANAGED_CACHING, or a collection that is not sharded",
-                 t.name));
+  for (const BaseEmbeddingConfig& t : tables)
     CheckColumnCut(t.name, plan.tables.at(t.name), t.embedding_dim, RuleName(t.optimizer));
-  }
   CheckSameOnAllRanks(comm, "the program's build", BuildId());
   CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));
   return plan;
@@ -79,6 +73,8 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
       options_(std::move(options)),
       layout_(MakeLayout(tables_, sent_features_, plan_, poolings, options_.sharding)) {
   TESSERA_CHECK_EQ(poolings.size(), tables_.size(), "poolings, one a table");
+  for (BaseEmbeddingConfig& table : tables_)
+    table.location = LocationUnder(plan_.tables.at(table.name).kernel, table.location);
   std::vector<std::string> names;
   for (const EmbeddingFeature& f : features_)
     if (!layout_->HasParts(f.table)) names.push_back(f.name);
@@ -132,7 +128,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
     replica_of[t] = static_cast<int>(replicas.size());
     replicas.push_back(internal::PartConfig(
         tables_[t], {comm_.rank(), 0, 0, tables_[t].num_embeddings, tables_[t].embedding_dim},
-        sharding.kernel, inits.back()));
+        inits.back()));
     // Ids of replicas do not travel first, and so are not remapped on the way, unless they are made
     // unique.
     if (!options_.sharding.dedup_ids) {
@@ -148,7 +144,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
         kernel != ComputeKernel::kDense || std::holds_alternative<Dense>(tables_[t].optimizer),
         "table {}: the plan's kernel is dense, its rule {}; expected rule dense", tables_[t].name,
         RuleName(tables_[t].optimizer));
-    own.push_back(internal::PartConfig(tables_[t], d.shard, kernel, inits[t]));
+    own.push_back(internal::PartConfig(tables_[t], d.shard, inits[t]));
     // A rank with some of the rows sees only some ids of a bag: it sums them, and the rank of the
     // bag divides by the bag's length.
     own_poolings.push_back(form_->sequences        ? PoolingType::kNone

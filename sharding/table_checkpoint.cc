@@ -10,9 +10,14 @@ namespace tessera {
 
 std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables) {
   std::vector<ShardTensors> shards;
-  for (const HeldShard& held : tables.shards())
-    shards.push_back({held.table, held.shard, held.tables->weight(held.index),
-                      held.tables->optimizer_states(held.index)});
+  for (const HeldShard& held : tables.shards()) {
+    const TableRows rows = held.tables->rows();
+    const NamedTensor weights = rows.part(held.index, 0);
+    ShardTensors shard{held.table, held.shard, weights.tensor, {}, weights.stored};
+    for (int p = 1; p < rows.num_parts(held.index); ++p)
+      shard.states.push_back(rows.part(held.index, p));
+    shards.push_back(std::move(shard));
+  }
   return shards;
 }
 

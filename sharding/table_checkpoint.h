@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// Tensors that this rank holds; they share memory with the tables.
+// Tensors that this rank holds; they share memory, or the file, with the tables.
 std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables);
 
 // Returns what a checkpoint says about the tables. parameter_prefix + table + ".weight" is a

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "embedding/table/table_memory.h"
 #include "models/ranking_net.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
@@ -28,6 +29,11 @@ std::vector<ShardingType> TypesOf(const ManagedTableConfig& raw_ids, int ranks) 
   if (raw_ids.num_parts > 0 && raw_ids.num_parts % ranks == 0)
     types.push_back(ShardingType::kRowWise);
   return types;
+}
+
+// The cache's lines as a share of the rows.
+double LinesShare(const EmbeddingBagConfig& table) {
+  return MemoryOfTable(table).cache / BytesOfRows(table, table.num_embeddings, table.embedding_dim);
 }
 
 // The bytes of the net's parameters; a net is made once to ask it.
@@ -58,6 +64,10 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
     if (const auto raw = config.managed_collision.find(table.name);
         raw != config.managed_collision.end())
       constraints.sharding_types = TypesOf(raw->second, ranks);
+    if (table.location == EmbeddingLocation::kDisk) {
+      constraints.compute_kernels = {PlanKernel::kKeyValue};
+      constraints.cache_params = {.load_factor = LinesShare(table)};
+    }
   }
   model.dense_parameter_bytes = DenseBytes(config);
   return model;

@@ -5,6 +5,7 @@
 
 #include "models/ranking_net_size.h"
 #include "runtime/base/joined.h"
+#include "sharding/kernel_location.h"
 #include "train/model_config.h"
 
 namespace tessera {
@@ -31,14 +32,23 @@ TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const TrainingPlace& 
   for (const Shard& shard : found->second.shards) {
     if (!IsHere(shard, place)) continue;
     memory += MemoryOfTable(table, shard.rows, shard.columns);
-    if (table.data_type != DType::kF32)
+    if (table.data_type != DType::kF32 && table.location != EmbeddingLocation::kDisk)
       making += kFloat * static_cast<double>(shard.rows) * static_cast<double>(shard.columns);
   }
   memory.making = making;
   return memory;
 }
 
-TableMemory MemoryHere(const EmbeddingBagConfig& table, const TrainingPlace& place) {
+// The table where the plan's kernel puts it.
+EmbeddingBagConfig Placed(EmbeddingBagConfig table, const TrainingPlace& place) {
+  if (place.plan == nullptr) return table;
+  if (const auto found = place.plan->tables.find(table.name); found != place.plan->tables.end())
+    table.location = LocationUnder(found->second.kernel, table.location);
+  return table;
+}
+
+TableMemory MemoryHere(const EmbeddingBagConfig& config, const TrainingPlace& place) {
+  const EmbeddingBagConfig table = Placed(config, place);
   TableMemory memory = MemoryOfRanks(table, place);
   if (place.memory == MemoryOf::kHost) return memory;
   const bool on_gpu = place.memory == MemoryOf::kGpu;

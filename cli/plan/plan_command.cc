@@ -45,10 +45,10 @@ constexpr char kFooter[] =
     "machine has. The bound says what no plan can beat under the same cost model. Equal input "
     "gives the same plan on every machine.\n"
     "\n"
-    "--what-if plans at each point of a grid, the current one among them. Its keys: ranks; hbm and "
-    "ddr, in GiB of a rank; batch, of a rank; codec of the exchanges, as fp16 or int8 (of a "
-    "measured topology); intra_bw and inter_bw, GB/s of a rank inside its node and to others "
-    "(elsewhere).\n";
+    "--what-if plans at each point of a grid, the current one among them. Its keys: ranks; hbm, "
+    "ddr and disk, in GiB of a rank (disk lets tables lie there behind a cache); batch, of a rank; "
+    "codec of the exchanges, as fp16 or int8 (of a measured topology); intra_bw and inter_bw, GB/s "
+    "of a rank inside its node and to others (elsewhere).\n";
 
 // The step model that --validate compares with measured steps; null without --validate.
 const StepModel* StepModelFor(const PlanFlags& flags, const EmbeddingShardingPlanner& planner) {

@@ -1,6 +1,7 @@
 #include "cli/plan/plan_what_if.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -66,6 +67,10 @@ void CheckCodecs(const WhatIfAxis& axis, const MachineProfile& profile) {
   }
 }
 
+MachineProfile ProfileOf(const TopologyFile& machine) {
+  return MachineProfileFromJson(machine.profile, "topology: profile");
+}
+
 // Whether the machine and its cost model know what the key changes.
 void CheckAxis(const WhatIfAxis& axis, const TopologyFile& machine, const std::string& cost_model) {
   const bool calibrated = cost_model == "calibrated";
@@ -78,13 +83,17 @@ void CheckAxis(const WhatIfAxis& axis, const TopologyFile& machine, const std::s
         Format("--what-if {}: exchanges of this topology are priced as they were measured; "
                "name a machine, as --topology h100",
                axis.key));
+  if (axis.key == WhatIfKey::kDisk && calibrated && ProfileOf(machine).disk_row == 0)
+    throw Error(
+        "--what-if disk: the topology has no measured price of rows on disk; tessera calibrate "
+        "measures it");
   if (axis.key != WhatIfKey::kCodec) return;
   if (!calibrated)
     throw Error(
         Format("--what-if codec: the {} cost model does not know the work of a codec; give "
                "--topology of tessera calibrate",
                cost_model));
-  CheckCodecs(axis, MachineProfileFromJson(machine.profile, "topology: profile"));
+  CheckCodecs(axis, ProfileOf(machine));
 }
 
 std::vector<WhatIfAxis> ReadAxes(const PlanFlags& flags) {
@@ -109,6 +118,22 @@ Outputs ClaimOutputs(const PlanFlags& flags) {
 
 // ---- a point
 
+bool HasTablesOnDisk(const PlannerModel& model) {
+  return std::ranges::any_of(model.constraints, [](const auto& named) {
+    return std::ranges::count(named.second.compute_kernels, PlanKernel::kKeyValue) > 0;
+  });
+}
+
+// Lets every table whose kernel is free lie on disk, as well as in memory.
+void AllowDisk(PlannerModel& model) {
+  for (const PlannerTable& table : model.tables) {
+    std::vector<PlanKernel>& kernels = model.constraints[table.name].compute_kernels;
+    if (kernels.empty())
+      kernels = {PlanKernel::kDense, PlanKernel::kFused, PlanKernel::kFusedUvm,
+                 PlanKernel::kFusedUvmCaching, PlanKernel::kKeyValue};
+  }
+}
+
 std::string CurrentValue(WhatIfKey key, const Topology& topology, const PlannerModel& model) {
   switch (key) {
     case WhatIfKey::kRanks:
@@ -117,6 +142,9 @@ std::string CurrentValue(WhatIfKey key, const Topology& topology, const PlannerM
       return WhatIfNumber(static_cast<double>(topology.hbm_of(0)) / kGiB);
     case WhatIfKey::kDdr:
       return WhatIfNumber(static_cast<double>(topology.ddr_of(0)) / kGiB);
+    case WhatIfKey::kDisk:
+      return WhatIfNumber(HasTablesOnDisk(model) ? static_cast<double>(topology.ssd_cap) / kGiB
+                                                 : 0);
     case WhatIfKey::kBatch:
       return Format("{}", model.batch_size);
     case WhatIfKey::kCodec:
@@ -133,7 +161,7 @@ std::string CurrentValue(WhatIfKey key, const Topology& topology, const PlannerM
 struct Settings {
   PlanFlags flags;
   WireCodecs codecs = {};
-  std::optional<double> intra_bw = {}, inter_bw = {};
+  std::optional<double> intra_bw = {}, inter_bw = {}, disk_gib = {};
 };
 
 void Set(WhatIfKey key, const std::string& value, Settings& settings) {
@@ -146,6 +174,9 @@ void Set(WhatIfKey key, const std::string& value, Settings& settings) {
       return;
     case WhatIfKey::kDdr:
       settings.flags.ddr_gib = NumberOf<double>(value);
+      return;
+    case WhatIfKey::kDisk:
+      settings.disk_gib = NumberOf<double>(value);
       return;
     case WhatIfKey::kBatch:
       settings.flags.batch_size = NumberOf<int64_t>(value);
@@ -160,6 +191,12 @@ void Set(WhatIfKey key, const std::string& value, Settings& settings) {
       settings.inter_bw = kGigabytePerSecond * NumberOf<double>(value);
       return;
   }
+}
+
+int64_t MostDisk(const PlanStats& stats) {
+  int64_t most = 0;
+  for (const RankStats& rank : stats.ranks) most = std::max(most, rank.ssd);
+  return most;
 }
 
 // Plans for points. Files of the machine and of rules are read once. What is read and measured of
@@ -209,6 +246,8 @@ class PointPlanner {
     topology.inter_host_bw = settings.inter_bw.value_or(topology.inter_host_bw);
     PlannerModel model = ModelFor(topology);
     model.batch_size = settings.flags.batch_size.value_or(model.batch_size);
+    if (settings.disk_gib) topology.ssd_cap = std::llround(*settings.disk_gib * kGiB);
+    if (settings.disk_gib.value_or(0) > 0) AllowDisk(model);
     CalibratedOptions known = known_;
     known.codecs = settings.codecs;
     const EmbeddingShardingPlanner planner(
@@ -220,6 +259,7 @@ class PointPlanner {
             .step_ms = load.step_ms,
             .most_hbm = rank(FullestHbmRank(load.stats)).hbm,
             .most_ddr = rank(FullestDdrRank(load.stats)).ddr,
+            .most_disk = MostDisk(load.stats),
             .bound_by = load.bound_by(),
             .bound_share = load.bound_share()};
   }
@@ -234,7 +274,7 @@ class PointPlanner {
 
 int MeasuredRanks(const TopologyFile& machine, const std::string& cost_model) {
   if (cost_model != "calibrated") return 0;
-  return MachineProfileFromJson(machine.profile, "topology: profile").ranks;
+  return ProfileOf(machine).ranks;
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ std::string PointText(const WhatIf& what_if, size_t point) {
 std::vector<std::string> Heading(const WhatIf& what_if) {
   std::vector<std::string> row = {"point"};
   for (const WhatIfAxis& axis : what_if.axes) row.push_back(ToString(axis.key));
-  const char* rest[] = {"ms a step", "rows/s",   "rank-hours of 10⁹ rows",
-                        "HBM GiB",   "host GiB", "bound by"};
+  const char* rest[] = {"ms a step", "rows/s",  "rank-hours of 10⁹ rows", "HBM GiB", "host GiB",
+                        "disk GiB",  "bound by"};
   row.insert(row.end(), std::begin(rest), std::end(rest));
   return row;
 }
@@ -37,7 +37,7 @@ void AddPlan(const WhatIfPlan& plan, std::vector<std::string>& row) {
   row.insert(row.end(),
              {Format("{:.4g}", plan.step_ms), WithCommas(plan.rows_per_second()),
               Format("{:.4g}", plan.rank_hours()), Gib(plan.most_hbm), Gib(plan.most_ddr),
-              Format("{} ({:.0f} %)", plan.bound_by, 100 * plan.bound_share)});
+              Gib(plan.most_disk), Format("{} ({:.0f} %)", plan.bound_by, 100 * plan.bound_share)});
 }
 
 std::string Table(const WhatIf& what_if) {
@@ -50,7 +50,7 @@ std::string Table(const WhatIf& what_if) {
     if (point.plan)
       AddPlan(*point.plan, row);
     else
-      row.insert(row.end(), {"-", "-", "-", "-", "-", "no plan fits"});
+      row.insert(row.end(), {"-", "-", "-", "-", "-", "-", "no plan fits"});
     rows.push_back(std::move(row));
   }
   return TextTable(rows, "  ");
@@ -147,6 +147,7 @@ Json PointJson(const WhatIf& what_if, size_t p) {
                {"rank_hours_of_1e9_rows", plan.rank_hours()},
                {"most_hbm", plan.most_hbm},
                {"most_ddr", plan.most_ddr},
+               {"most_disk", plan.most_disk},
                {"bound_by", plan.bound_by},
                {"bound_share", plan.bound_share}});
   return json;

@@ -27,6 +27,9 @@ namespace internal {
 // rounding by chance and first values depend on them. Names of tables may repeat where they differ.
 struct PlaceInTable {
   int64_t first_row = 0, first_column = 0;
+  // A shard on disk needs the whole table's columns, and the random numbers that it starts with.
+  int64_t whole_columns = 0;
+  uint64_t start_sequence = 0;
 };
 
 }  // namespace internal
@@ -79,6 +82,14 @@ inline std::pair<float, float> InitRange(const BaseEmbeddingConfig& config) {
   const auto bound =
       static_cast<float>(std::sqrt(1.0 / static_cast<double>(config.num_embeddings)));
   return config.init_range.value_or(std::pair(-bound, bound));
+}
+
+// Throws Error for a table on disk that an init_fn would fill.
+inline void CheckStartOnDisk(const BaseEmbeddingConfig& config) {
+  TESSERA_CHECK(config.location != EmbeddingLocation::kDisk || config.init_fn == nullptr,
+                "table {}: location DISK: an init_fn fills a whole table in memory; rows on disk "
+                "start uniform in init_range, so leave init_fn out",
+                config.name);
 }
 
 struct EmbeddingBagConfig : BaseEmbeddingConfig {

@@ -69,9 +69,9 @@ DiskTable::DiskTable(std::shared_ptr<BlockIo> io, const std::vector<Tensor>& par
 void DiskTable::MakeRecord(int64_t row, char* record) {
   std::memset(record, 0, static_cast<size_t>(log_.record_bytes()));
   const Part& weights = parts_[0];
-  const int64_t dim = weights.row_shape.numel();
   Tensor values = Tensor::Empty(host_, weights.row_shape);
-  FillUniformFrom(host_, values, start_.low, start_.high, start_.sequence, row * dim);
+  FillUniformFrom(host_, values, start_.low, start_.high, start_.sequence,
+                  start_.first + row * start_.row_elements);
   values = values.To(host_, weights.dtype);
   std::memcpy(record + weights.offset, values.raw_data(), static_cast<size_t>(weights.row_bytes));
 }

@@ -20,10 +20,12 @@
 
 namespace tessera {
 
-// First values of a new table: elements of FillUniform's sequence `sequence` under `seed`.
+// First values of a new table: elements of FillUniform's sequence `sequence` under `seed`. Row r of
+// a shard begins with element `first` + r · `row_elements`, as in the whole table.
 struct DiskStart {
   float low = 0, high = 0;
   uint64_t seed = 0, sequence = 0;
+  int64_t first = 0, row_elements = 0;
 };
 
 class DiskTable {

@@ -8,15 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "runtime/named_parameter.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
 
 // One thing a rule remembers of one table, [E, D] or [E].
-struct OptimizerState {
-  std::string name;
-  Tensor tensor;
-};
+using OptimizerState = NamedTensor;
 
 // A rectangle of a table.
 struct TablePart {

@@ -30,11 +30,11 @@ double BytesOfRows(const BaseEmbeddingConfig& config, int64_t rows, int64_t colu
 }
 
 TableMemory MemoryOfTable(const BaseEmbeddingConfig& config, int64_t rows, int64_t columns) {
-  constexpr double kIndexBytes = 4;
   const auto count = static_cast<double>(rows);
   TableMemory memory = {.name = config.name};
   const bool on_disk = config.location == EmbeddingLocation::kDisk;
-  memory.rows = count * (on_disk ? kIndexBytes : RowBytes(config, columns));
+  memory.rows =
+      count * (on_disk ? static_cast<double>(kDiskIndexBytes) : RowBytes(config, columns));
   memory.states = on_disk ? 0 : count * StateBytes(config, columns);
   if (IsCached(config.location)) {
     const double whole = BytesOfRows(config, rows, columns),

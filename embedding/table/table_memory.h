@@ -3,7 +3,7 @@
 // The memory that a table takes, from its configuration alone, before there is one.
 //
 //   rows     all of them, of a growing table up to its cap, though they take memory only as they
-//            come into use; on DISK the index, 4 bytes a row
+//            come into use; on DISK kDiskIndexBytes a row
 //   states   what the rule remembers of them
 //   cache    lines of a cached table: rows and states again
 //   making   beside these, while it is filled: an init_fn fills rows of 16 bits as f32 first
@@ -12,6 +12,9 @@
 #include "embedding/config/embedding_configs.h"
 
 namespace tessera {
+
+// A table on disk keeps in memory where each row's record lies.
+inline constexpr int64_t kDiskIndexBytes = 4;
 
 struct TableMemory {
   std::string name;

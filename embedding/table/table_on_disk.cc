@@ -7,18 +7,25 @@ std::vector<int64_t> RowsOf(Context& ctx, const Tensor& ids) {
   return ids.To(ctx, DType::kI64).To(ctx, Device::Cpu()).ToVector<int64_t>();
 }
 
+DiskStart StartOf(Context& ctx, const BaseEmbeddingConfig& config) {
+  const auto [low, high] = InitRange(config);
+  DiskStart start = {.low = low, .high = high, .seed = ctx.random().seed()};
+  const PlaceInTable& place = config.place;
+  const bool is_shard = place.whole_columns > 0;
+  start.sequence = is_shard ? place.start_sequence : ctx.random().TakeSequence();
+  start.row_elements = is_shard ? place.whole_columns : config.embedding_dim;
+  start.first = place.first_row * start.row_elements + place.first_column;
+  return start;
+}
+
 }  // namespace
 
 std::shared_ptr<DiskTable> MakeDiskTable(Context& ctx, const BaseEmbeddingConfig& config,
                                          const std::vector<Tensor>& parts,
                                          std::shared_ptr<BlockIo>& io) {
-  TESSERA_CHECK(config.init_fn == nullptr,
-                "table {}: location DISK: an init_fn fills a whole table in memory; rows on disk "
-                "start uniform in init_range, so leave init_fn out",
-                config.name);
+  CheckStartOnDisk(config);
   if (io == nullptr) io = MakeBlockIo();
-  const auto [low, high] = InitRange(config);
-  const DiskStart start = {low, high, ctx.random().seed(), ctx.random().TakeSequence()};
+  const DiskStart start = StartOf(ctx, config);
   try {
     return std::make_shared<DiskTable>(
         io, parts, start, RowLogOptions{.folder = config.cache.folder, .table = config.name});

@@ -246,6 +246,7 @@ MachineProfile ReadProfile(const Json& document) {
   Take(object, "collectives", p.collectives);
   Take(object, "codecs", p.codecs);
   Take(object, "kernels", p.kernels);
+  object.Optional("disk_row", p.disk_row);
   Take(object, "dense", p.dense);
   Take(object, "steps", p.steps);
   object.Finish();
@@ -281,6 +282,7 @@ std::string MachineProfileToJson(const MachineProfile& p) {
                          {"collectives", ToJson(p.collectives)},
                          {"codecs", ToJson(p.codecs)},
                          {"kernels", ToJson(p.kernels)},
+                         {"disk_row", p.disk_row},
                          {"dense", ToJson(p.dense)},
                          {"steps", ToJson(p.steps)}};
   return document.dump();

@@ -137,6 +137,16 @@ class TableMeasurement {
     }
   }
 
+  // Ids are drawn evenly, so that the cache lacks most of the rows.
+  void Disk() {
+    TableTrial trial = Typical();
+    const TableTimes fused = TimeTables(rounds_, trial);
+    trial.location = EmbeddingLocation::kDisk;
+    const TableTimes disk = TimeTables(rounds_, trial);
+    const double more = disk.forward + disk.backward - fused.forward - fused.backward;
+    profile_.disk_row = std::max(0.0, more) / std::max(1.0, disk.misses);
+  }
+
  private:
   struct Point {
     CostPoint lookup, update;
@@ -226,6 +236,8 @@ void MeasureTables(Rounds& rounds, const MeasureSizes& sizes,
   said("lookup and update: row types and kernels");
   tables.RowTypes();
   tables.Kernels();
+  said("lookup and update: rows on disk");
+  tables.Disk();
   for (auto& [rule, prices] : profile.update.rows) KeepRising(prices);
   for (auto& [type, prices] : profile.lookup.rows) KeepRising(prices);
 }

@@ -23,9 +23,10 @@ std::vector<BaseEmbeddingConfig> MakeConfigs(const TableTrial& trial) {
     c.data_type = trial.row_type;
     c.optimizer = trial.rule;
     c.location = trial.location;
-    c.init_fn = [](Context& ctx, const Tensor& rows) {
-      rows.CopyFrom(ctx, Tensor::Zeros(ctx, rows.shape()));
-    };
+    if (trial.location != EmbeddingLocation::kDisk)
+      c.init_fn = [](Context& ctx, const Tensor& rows) {
+        rows.CopyFrom(ctx, Tensor::Zeros(ctx, rows.shape()));
+      };
     configs.push_back(std::move(c));
   }
   return configs;
@@ -70,7 +71,10 @@ TableTimes TimeTables(Rounds& rounds, const TableTrial& trial) {
     const double forward = rounds.Time([&] { out = tables.Forward(ctx, batch); });
     return std::vector<double>{forward, rounds.Time([&] { tape.Backward(out, grad); })};
   });
-  return {times[0], times[1]};
+  CacheStats cache;
+  if (IsCached(trial.location)) cache = tables.caches().StatsSync(ctx, 0);
+  const auto calls = static_cast<double>(std::max<int64_t>(1, cache.calls));
+  return {times[0], times[1], static_cast<double>(cache.misses) / calls};
 }
 
 }  // namespace tessera

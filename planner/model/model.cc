@@ -103,6 +103,13 @@ const SharderSettings& PlannerModel::sharder_of(const PlannerTable& table) const
   return found == sharders.end() ? none : found->second;
 }
 
+double PlannerModel::cache_load_factor(const PlannerTable& table) const {
+  constexpr double kDefault = 0.2;
+  const std::optional<CacheParams>& own = constraints_of(table).cache_params;
+  if (own && own->load_factor) return *own->load_factor;
+  return sharder_of(table).cache_load_factor.value_or(kDefault);
+}
+
 std::string PlannerModel::full_name(const PlannerTable& table) const {
   const std::string& path = module_of(table).path;
   return path.empty() ? table.name : path + "." + table.name;

@@ -131,6 +131,8 @@ struct PlannerModel {
   // Its constraints and its kind's settings; defaults where there are none.
   const TableConstraints& constraints_of(const PlannerTable& table) const;
   const SharderSettings& sharder_of(const PlannerTable& table) const;
+  // Lines of its cache as a share of its rows: its constraints', else its kind's, else 0.2.
+  double cache_load_factor(const PlannerTable& table) const;
   // "path.name".
   std::string full_name(const PlannerTable& table) const;
 };

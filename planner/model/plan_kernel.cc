@@ -36,6 +36,8 @@ std::optional<ComputeKernel> TrainedKernel(PlanKernel kernel) {
       return ComputeKernel::kFusedUvm;
     case PlanKernel::kFusedUvmCaching:
       return ComputeKernel::kFusedUvmCaching;
+    case PlanKernel::kKeyValue:
+      return ComputeKernel::kKeyValue;
     default:
       return {};
   }
@@ -51,6 +53,8 @@ PlanKernel PlanKernelOf(ComputeKernel kernel) {
       return PlanKernel::kFusedUvm;
     case ComputeKernel::kFusedUvmCaching:
       return PlanKernel::kFusedUvmCaching;
+    case ComputeKernel::kKeyValue:
+      return PlanKernel::kKeyValue;
   }
   TESSERA_FAIL("unknown ComputeKernel {}", static_cast<int>(kernel));
 }

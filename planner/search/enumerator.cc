@@ -61,8 +61,8 @@ std::vector<PlanKernel> TorchRecKernels(ModuleKind kind, ComputeDevice device, S
 
 std::vector<PlanKernel> BuildKernels(ComputeDevice device, ShardingType type) {
   if (type == kDataParallel) return {kDense};
-  return device == ComputeDevice::kCuda ? std::vector{kFused, kFusedUvm, kFusedUvmCaching}
-                                        : std::vector{kFused};
+  if (device != ComputeDevice::kCuda) return {kFused, kKeyValue};
+  return {kFused, kFusedUvm, kFusedUvmCaching, kKeyValue};
 }
 
 void AddRun(std::vector<ShardRun>& runs, const Shard& shard) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "embedding/table/table_memory.h"
 #include "planner/model/planner_error.h"
 #include "runtime/base/check.h"
 
@@ -11,7 +12,6 @@ namespace tessera {
 namespace {
 
 constexpr double kMilliseconds = 1e3;
-constexpr double kDefaultLoadFactor = 0.2;
 
 DType TypeOf(RowDType type) {
   switch (type) {
@@ -117,6 +117,7 @@ StepLoad StepLoadOf(const PlannerModel& model, const CalibratedOptions& options)
     table.rule = t.optimizer.empty() ? "sgd" : t.optimizer;
     table.sequences = !IsPooled(model.module_of(t).kind);
     table.weighted = IsWeighted(model, t);
+    table.cache_lines = model.cache_load_factor(t);
     const size_t features =
         std::max(t.features.size(), model.constraints_of(t).pooling_factors.size());
     for (size_t f = 0; f < features; ++f) table.features.push_back(FeatureOf(model, t, f, options));
@@ -147,6 +148,11 @@ void CalibratedPerfEstimator::Estimate(const Topology& topology, const PlannerMo
                     topology.world_size == model_.layout().world_size &&
                     model_.load().tables[t].name == model.tables.at(t).name,
                 "the calibrated estimator was made for another model or topology");
+  if (option.kernel == PlanKernel::kKeyValue && model_.profile().disk_row == 0)
+    throw PlannerError(PlannerErrorKind::kNoKernelBandwidth,
+                       Format("table {}: the machine's profile has no price of rows on disk; "
+                              "tessera calibrate measures it",
+                              model_.load().tables[t].name));
   if (!TrainedKernel(option.kernel))
     throw PlannerError(PlannerErrorKind::kNoKernelBandwidth,
                        Format("table {}: no prices of kernel {}, which the library does not run",
@@ -169,10 +175,11 @@ void CalibratedStorageEstimator::Estimate(const Topology& topology, const Planne
   const MemorySettings settings{&load_, ranks_, batches_in_flight_};
   const bool replica = option.type == ShardingType::kDataParallel,
              cpu = topology.compute_device == ComputeDevice::kCpu,
+             on_disk = option.kernel == PlanKernel::kKeyValue,
              caching = option.kernel == PlanKernel::kFusedUvmCaching,
              host = cpu || caching || option.kernel == PlanKernel::kFusedUvm;
-  const double factor = option.cache_load_factor.value_or(
-      model.sharder_of(model.tables.at(t)).cache_load_factor.value_or(kDefaultLoadFactor));
+  const double factor =
+      option.cache_load_factor.value_or(model.cache_load_factor(model.tables.at(t)));
   PriceRuns(table, option, [&](ShardRun& run, const Shard& first) {
     ShardMemory memory;
     if (replica)
@@ -187,8 +194,10 @@ void CalibratedStorageEstimator::Estimate(const Topology& topology, const Planne
     int64_t& device = cpu ? run.storage.ddr : run.storage.hbm;
     run.storage = {};
     device += step;
-    (host ? run.storage.ddr : run.storage.hbm) += RoundedUp(kept);
-    if (caching && !cpu) run.storage.hbm += RoundedUp(factor * kept);
+    if (on_disk) run.storage.ddr += kDiskIndexBytes * run.rows;
+    int64_t& kept_in = on_disk ? run.storage.ssd : host ? run.storage.ddr : run.storage.hbm;
+    kept_in += RoundedUp(kept);
+    if (on_disk || (caching && !cpu)) device += RoundedUp(factor * kept);
   });
 }
 

@@ -129,6 +129,7 @@ struct MachineProfile {
   std::vector<CollectivePrices> collectives;
   std::map<WireType, CodecPrices> codecs;  // fp32 costs nothing
   std::map<ComputeKernel, KernelFactors> kernels;
+  double disk_row = 0;  // seconds of a row that the cache of a table on disk lacks; 0: not measured
   std::vector<StepOverhead> steps;  // by the number of ranks
   CostCurve dense;  // a flop of a linear layer's forward and backward, by the flops of both
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/step_model/cache_misses.h"
+
 namespace tessera {
 namespace {
 
@@ -106,6 +108,20 @@ double UpdateSeconds(const WorkSettings& s, const Part& part,
   if (apart > 0) seconds += row_seconds * std::min(1.0, together / apart);
   const double frozen = part.table.rule == "none" ? 0 : 1;
   return frozen * seconds * RowTypeFactor(*s.profile, part.table.row_type) * part.factors.update;
+}
+
+// Seconds of the rows that the cache of a part on disk lacks. Each feature has lines by its ids.
+double DiskSeconds(const WorkSettings& s, const Part& part, const std::vector<Reading>& readings) {
+  double ids = 0, misses = 0;
+  for (const Reading& r : readings) ids += r.feature.ids;
+  const double lines = part.table.cache_lines * static_cast<double>(part.table.rows);
+  for (const Reading& r : readings) {
+    if (r.feature.ids == 0) continue;
+    const double step_ids = r.feature.ids * s.ranks;
+    misses +=
+        CacheMisses(r.feature.popularity, step_ids, lines * r.feature.ids / ids) * r.ids / step_ids;
+  }
+  return misses * s.profile->disk_row;
 }
 
 CodecPrices PricesOf(const MachineProfile& profile, const WireCodec& codec) {
@@ -279,6 +295,7 @@ ShardWork WorkOfShard(const WorkSettings& s, const StepTable& table, const Shard
     readings.push_back(all);
   }
   work.own.update += UpdateSeconds(s, part, readings);
+  if (kernel == ComputeKernel::kKeyValue) work.own.lookup += DiskSeconds(s, part, readings);
   return work;
 }
 

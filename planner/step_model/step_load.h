@@ -26,6 +26,7 @@ struct StepTable {
   std::string rule = "sgd";  // a name of optim/any_rule.h
   bool sequences = false;    // a row for each id comes back, not one for each bag
   bool weighted = false;     // ids carry a weight
+  double cache_lines = 0.2;  // of a table on disk, as a share of its rows
   std::vector<StepFeature> features = {};
 };
 

@@ -7,6 +7,7 @@
 
 #include "runtime/files/files.h"
 #include "runtime/staging.h"
+#include "sharding/checkpoint/state_rows.h"
 
 namespace tessera {
 namespace {
@@ -50,7 +51,12 @@ void CheckTensor(const Tensor& tensor, DType dtype, const Shape& shape, const st
   TESSERA_CHECK(tensor.is_contiguous(), "table {}: {}: expected it contiguous", table, what);
 }
 
-void FillTensor(Context& ctx, RowReader& rows, const Tensor& tensor) {
+void FillTensor(Context& ctx, RowReader& rows, const NamedTensor& into) {
+  if (into.stored)
+    return ReadState(ctx, into, [&](int64_t offset, int64_t count, void* bytes) {
+      rows.ReadBytes(offset, count, bytes);
+    });
+  const Tensor& tensor = into.tensor;
   rows.ForEachBlock([&](int64_t first, int64_t count) {
     TESSERA_CHECK(count * rows.row_bytes() <= kPieceBytes || tensor.device() == Device::Cpu(),
                   "a row of {} bytes: expected at most {}", rows.row_bytes(), kPieceBytes);
@@ -78,11 +84,11 @@ Tensor Made(Context& ctx, const StreamedTensor& stream) {
   return host.To(ctx, ctx.device());
 }
 
-// Calls fn(tensor's name, tensor) for all tensors of a shard.
+// Calls fn for all tensors of a shard.
 template <typename Fn>
 void ForEachTensor(const ShardTensors& part, Fn&& fn) {
-  fn(std::string(kWeightName), part.weights);
-  for (const OptimizerState& state : part.states) fn(state.name, state.tensor);
+  fn(part.Weights());
+  for (const OptimizerState& state : part.states) fn(state);
 }
 
 // The checksums of a tensor; "" for one that lies elsewhere.
@@ -239,16 +245,16 @@ void ShardedCheckpoint::Check(const ShardTensors& into) const {
 
 void ShardedCheckpoint::Read(Context& ctx, const ShardTensors& into) {
   Check(into);
-  ForEachTensor(into, [&](const std::string& name, const Tensor& tensor) {
-    RowReader rows = Rows(into.table, into.shard, name);
+  ForEachTensor(into, [&](const NamedTensor& tensor) {
+    RowReader rows = Rows(into.table, into.shard, tensor.name);
     FillTensor(ctx, rows, tensor);
   });
 }
 
 void ShardedCheckpoint::Verify(const ShardTensors& into) {
   Check(into);
-  ForEachTensor(into, [&](const std::string& name, const Tensor&) {
-    RowReader rows = Rows(into.table, into.shard, name);
+  ForEachTensor(into, [&](const NamedTensor& tensor) {
+    RowReader rows = Rows(into.table, into.shard, tensor.name);
     MakeBytes(rows, [](const void*, int64_t) {});
   });
 }

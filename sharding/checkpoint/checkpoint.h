@@ -29,12 +29,15 @@
 namespace tessera {
 
 // A part of a table and what its rule remembers of it: weights [rows, columns], states of that
-// shape or [rows]. All contiguous.
+// shape or [rows]. All contiguous, or all stored elsewhere.
 struct ShardTensors {
   std::string table;
   Shard shard;  // its rank is not looked at when it is loaded
   Tensor weights;
   std::vector<OptimizerState> states;
+  std::shared_ptr<const RowsElsewhere> stored_weights = nullptr;  // as NamedTensor::stored
+
+  NamedTensor Weights() const { return {kWeightName, weights, stored_weights}; }
 };
 
 // A tensor that lies somewhere. read: bytes [begin, begin + count), which it checks, or throws

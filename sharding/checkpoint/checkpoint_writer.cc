@@ -8,6 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/files.h"
+#include "sharding/checkpoint/state_rows.h"
 
 namespace tessera {
 namespace {
@@ -124,12 +125,12 @@ int64_t NextSave(const std::string& folder) {
 ShardStreams MakeStreams(Context& ctx, const ShardTensors& shard) {
   const Shape whole{shard.shard.rows, shard.shard.columns}, per_row{shard.shard.rows};
   TESSERA_CHECK_EQ(shard.weights.shape(), whole, "table {}, {}: weights", shard.table, shard.shard);
-  ShardStreams streams{shard.table, shard.shard, Streamed(ctx, shard.weights), {}};
+  ShardStreams streams{shard.table, shard.shard, StreamedState(ctx, shard.Weights()), {}};
   for (const OptimizerState& state : shard.states) {
     const bool is_per_row = state.tensor.rank() == 1;
     TESSERA_CHECK_EQ(state.tensor.shape(), is_per_row ? per_row : whole, "table {}, {}: {}",
                      shard.table, shard.shard, state.name);
-    streams.states.push_back({state.name, is_per_row, Streamed(ctx, state.tensor)});
+    streams.states.push_back({state.name, is_per_row, StreamedState(ctx, state)});
   }
   return streams;
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/tensor.h"
 #include "sharding/checkpoint/checkpoint_rows.h"
+#include "sharding/checkpoint/state_rows.h"
 #include "sharding/exchange/copy_segments.h"
 
 namespace tessera {
@@ -34,16 +35,14 @@ std::vector<Piece> PiecesOf(const TableSharding& from, const TableSharding& to) 
 }
 
 // The tensors of a shard that move together.
-std::vector<Tensor> TensorsOf(const ShardTensors& shard, ShardPart part) {
-  if (part == ShardPart::kWeights) return {shard.weights};
-  std::vector<Tensor> tensors;
-  for (const OptimizerState& s : shard.states) tensors.push_back(s.tensor);
-  return tensors;
+std::vector<NamedTensor> TensorsOf(const ShardTensors& shard, ShardPart part) {
+  if (part == ShardPart::kWeights) return {shard.Weights()};
+  return shard.states;
 }
 
 // The tensors of one of the shards that this rank holds.
-std::vector<Tensor> TensorsFor(const std::vector<ShardTensors>& held, const std::string& table,
-                               const Shard& shard, ShardPart part) {
+std::vector<NamedTensor> TensorsFor(const std::vector<ShardTensors>& held, const std::string& table,
+                                    const Shard& shard, ShardPart part) {
   for (const ShardTensors& s : held)
     if (s.table == table && s.shard.row_offset == shard.row_offset &&
         s.shard.column_offset == shard.column_offset)
@@ -51,17 +50,34 @@ std::vector<Tensor> TensorsFor(const std::vector<ShardTensors>& held, const std:
   throw Error(Format("table {}: this rank does not hold {}", table, shard));
 }
 
-// `part`'s place in a tensor of `whole`: [rows, columns], or [rows].
-Tensor PartOf(const Tensor& tensor, const Shard& whole, const Shard& part) {
-  const Tensor rows = tensor.Narrow(0, part.row_offset - whole.row_offset, part.rows);
-  if (tensor.rank() == 1) return rows;
+// `part`'s columns in rows of `whole`: [rows, columns], or [rows].
+Tensor ColumnsOf(const Tensor& rows, const Shard& whole, const Shard& part) {
+  if (rows.rank() == 1) return rows;
   return rows.Narrow(1, part.column_offset - whole.column_offset, part.columns);
 }
 
-int64_t BytesOf(const std::vector<Tensor>& tensors, const Shard& part) {
+Tensor PartOf(Context& ctx, const NamedTensor& tensor, const Shard& whole, const Shard& part) {
+  const Tensor rows = RowsOfState(ctx, tensor, part.row_offset - whole.row_offset, part.rows);
+  return ColumnsOf(rows, whole, part);
+}
+
+void PutPart(Context& ctx, const NamedTensor& tensor, const Shard& whole, const Shard& part,
+             const Tensor& values) {
+  const int64_t first = part.row_offset - whole.row_offset;
+  const Tensor rows = RowsOfState(ctx, tensor, first, part.rows);
+  ColumnsOf(rows, whole, part).CopyFrom(ctx, values);
+  if (tensor.stored) WriteStored(ctx, tensor, first, rows);
+}
+
+// The shape of `part` in such a tensor.
+Shape ShapeOf(const NamedTensor& tensor, const Shard& part) {
+  return tensor.tensor.rank() == 1 ? Shape{part.rows} : Shape{part.rows, part.columns};
+}
+
+int64_t BytesOf(const std::vector<NamedTensor>& tensors, const Shard& part) {
   int64_t bytes = 0;
-  for (const Tensor& t : tensors)
-    bytes += Padded(part.rows * (t.rank() == 1 ? 1 : part.columns) * SizeOf(t.dtype()));
+  for (const NamedTensor& t : tensors)
+    bytes += Padded(ShapeOf(t, part).numel() * SizeOf(t.tensor.dtype()));
   return bytes;
 }
 
@@ -90,10 +106,10 @@ class Mover {
   }
 
  private:
-  std::vector<Tensor> Sources(const Piece& p) const {
+  std::vector<NamedTensor> Sources(const Piece& p) const {
     return TensorsFor(from_, table_, p.source, part_);
   }
-  std::vector<Tensor> Targets(const Piece& p) const {
+  std::vector<NamedTensor> Targets(const Piece& p) const {
     return TensorsFor(to_, table_, p.target, part_);
   }
 
@@ -108,8 +124,8 @@ class Mover {
     const Tensor message = Tensor::Empty(ctx_, {bytes}, DType::kU8);
     int64_t at = 0;
     for (const Piece& p : pieces)
-      for (const Tensor& t : Sources(p)) {
-        const Tensor part = PartOf(t, p.source, p.shared);
+      for (const NamedTensor& t : Sources(p)) {
+        const Tensor part = PartOf(ctx_, t, p.source, p.shared);
         message.Reinterpret(at, part.shape(), part.dtype()).CopyFrom(ctx_, part);
         at += Padded(part.nbytes());
       }
@@ -123,17 +139,17 @@ class Mover {
     for (size_t i = 0; i < pieces_.size(); ++i) {
       const Piece& p = pieces_[i];
       if (p.target.rank != comm_.rank()) continue;
-      const std::vector<Tensor> targets = Targets(p);
+      const std::vector<NamedTensor> targets = Targets(p);
       numbers.resize(targets.size());
       const auto source = static_cast<size_t>(p.source.rank);
       for (size_t t = 0; t < targets.size(); ++t) {
-        const Tensor part = PartOf(targets[t], p.target, p.shared);
-        const Tensor got = messages[source].Reinterpret(next[source], part.shape(), part.dtype());
+        const Tensor got = messages[source].Reinterpret(next[source], ShapeOf(targets[t], p.shared),
+                                                        targets[t].tensor.dtype());
         next[source] += Padded(got.nbytes());
         if (got.rank() == 1)
           numbers[t].push_back(NumbersOf(p, got));
         else
-          part.CopyFrom(ctx_, got);
+          PutPart(ctx_, targets[t], p.target, p.shared, got);
       }
       if (i + 1 < pieces_.size() && pieces_[i + 1].target == p.target) continue;
       for (size_t t = 0; t < targets.size(); ++t)
@@ -152,11 +168,13 @@ class Mover {
                           static_cast<size_t>(count));
             }};
   }
-  void PutNumbers(const Shard& shard, std::vector<StoredPart> parts, const Tensor& target) const {
-    RowReader reader(shard, target.dtype(), /*per_row=*/true, std::move(parts));
-    const Tensor host = Tensor::EmptyHost({shard.rows}, target.dtype());
+  void PutNumbers(const Shard& shard, std::vector<StoredPart> parts,
+                  const NamedTensor& target) const {
+    const DType type = target.tensor.dtype();
+    RowReader reader(shard, type, /*per_row=*/true, std::move(parts));
+    const Tensor host = Tensor::EmptyHost({shard.rows}, type);
     reader.Read(0, shard.rows, host.raw_data());
-    target.CopyFrom(ctx_, host);
+    PutPart(ctx_, target, shard, shard, host);
   }
 
   Context& ctx_;

@@ -14,7 +14,8 @@ namespace {
 constexpr const char* kTypeNames[] = {"data_parallel", "table_wise",     "column_wise",
                                       "row_wise",      "table_row_wise", "table_column_wise",
                                       "grid_shard"};
-constexpr const char* kKernelNames[] = {"dense", "fused", "fused_uvm", "fused_uvm_caching"};
+constexpr const char* kKernelNames[] = {"dense", "fused", "fused_uvm", "fused_uvm_caching",
+                                        "key_value"};
 
 std::string Range(const char* what, int64_t begin, int64_t end) {
   return Format("{} {} to {}", what, begin, end);

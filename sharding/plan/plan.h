@@ -36,9 +36,11 @@ ShardingType ParseShardingType(const std::string& name);
 
 // How rows are kept and updated: kDense as an ordinary variable with a dense gradient, the others
 // by a rule inside backward; kFused where the table's config says, kFusedUvm in memory of the host
-// that kernels reach (EmbeddingLocation::kManaged), kFusedUvmCaching behind a cache of rows.
-enum class ComputeKernel { kDense, kFused, kFusedUvm, kFusedUvmCaching };
-std::string ToString(ComputeKernel kernel);  // "dense", "fused", "fused_uvm", "fused_uvm_caching"
+// that kernels reach (EmbeddingLocation::kManaged), kFusedUvmCaching behind a cache of rows,
+// kKeyValue on disk behind such a cache.
+enum class ComputeKernel { kDense, kFused, kFusedUvm, kFusedUvmCaching, kKeyValue };
+// "dense", "fused", "fused_uvm", "fused_uvm_caching", "key_value".
+std::string ToString(ComputeKernel kernel);
 ComputeKernel ParseComputeKernel(const std::string& name);
 
 // A rectangle of a table, and who holds it.

@@ -55,6 +55,26 @@ has err "two.json"
 run 1 train --config two.json --ranks 4 --plan found.json --save-plan found.json
 has err "found.json"
 
+# ---- tables on disk: in the configuration, or by a plan's kernel; the bits of tables in memory
+sed 's/"dim": 4,/"dim": 4, "location": "DISK", "cache": {"load_factor": 0.3},/' two.json >disk.json
+sed '/"a":/s/"row_wise",/"row_wise", "compute_kernel": "key_value",/' mixed.json >disk.plan
+run 0 train --config disk.json --ranks 4 --plan mixed.json --checkpoint disk --json disk.report
+has out "2 tables on disk ("
+json disk.report 'd["disk"]["tables"] == 2 and 0 < d["disk"]["hits"] < d["disk"]["rows"]'
+run 0 train --config two.json --ranks 4 --plan disk.plan --checkpoint by_plan
+has out "1 table on disk ("
+run 0 train --resume disk --ranks 3 --plan row_wise --epochs 3 --checkpoint disk3
+run 0 train --resume threads --ranks 3 --plan row_wise --epochs 3 --checkpoint threads3
+for folder in threads disk by_plan threads3 disk3; do
+  run 0 export "$folder" --out "$folder.st"
+done
+for folder in disk by_plan; do
+  same_tensors threads.st "$folder.st" || fail "$folder: other bits"
+done
+same_tensors threads3.st disk3.st || fail "resumed from disk: other bits"
+run 0 train --config disk.json --ranks 4 --plan auto --save-plan auto.plan
+json auto.plan 'all(t["compute_kernel"] == "key_value" for t in d["tables"].values())'
+
 # ---- threads: those of the environment are all ranks' together
 TESSERA_THREADS=4 run 0 train --config small.json --ranks 2
 has out "2 threads a rank"

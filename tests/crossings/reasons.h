@@ -4,9 +4,6 @@
 
 namespace tessera::testing {
 
-inline constexpr char kSharded[] =
-    "data_parallel|table_wise|column_wise|row_wise|table_row_wise|table_column_wise|grid_shard|"
-    "mixed";
 inline constexpr char kColumnBlocks[] = "column_wise|table_column_wise|grid_shard|mixed";
 inline constexpr char kRawIds[] = "growing|mch|hash_zch";
 // Rules that do something when a forward begins.
@@ -25,8 +22,6 @@ inline constexpr char kActFirstReason[] =
     "update of this one: neither order is the rule's.";
 inline constexpr char kCacheReason[] =
     "A cache has room for the rows of one batch that awaits its update.";
-inline constexpr char kDiskReason[] =
-    "Checkpoints and resharding of shards read parts of tables as tensors in memory.";
 inline constexpr char kOneRankReason[] =
     "An id becomes a row where its row lies; blocks of columns and replicas lie on several ranks.";
 inline constexpr char kOneBatchReason[] =

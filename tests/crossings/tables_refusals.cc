@@ -33,8 +33,6 @@ const std::vector<Refusal>& TablesRefusals() {
        "A growing table's rows come into use in reserved memory; the cache's sets are made for a "
        "fixed "
        "number of rows. (mch and hash_zch go with caches.)"},
-      {"location", "DISK", "sharding", kSharded,
-       "its location is DISK, but a sharded table lies in memory", kDiskReason},
       {"ids", "growing", "remap", "array|hash", "it grows, so it cannot be pruned",
        "A remap names rows by their numbers, a growing table gives them to ids as these come."},
       {"ids", "mch|hash_zch|itep", "remap", "array|hash", "is pruned",

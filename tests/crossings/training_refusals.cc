@@ -6,6 +6,9 @@ namespace tessera::testing {
 
 namespace {
 constexpr char kTowers[] = "two_tower|two_tower_corrected";
+constexpr char kSharded[] =
+    "data_parallel|table_wise|column_wise|row_wise|table_row_wise|table_column_wise|grid_shard|"
+    "mixed";
 }  // namespace
 
 const std::vector<Refusal>& TrainingRefusals() {
@@ -33,8 +36,6 @@ const std::vector<Refusal>& TrainingRefusals() {
       {"location", "MANAGED_CACHING|DISK", "pipeline", "semi_sync",
        "its rows pass through a cache, which holds those of one training batch at a time",
        kCacheReason},
-      {"location", "DISK", "sharding", kSharded,
-       "location DISK, but tables over ranks lie in memory", kDiskReason},
       {"ids", kRawIds, "sharding", "data_parallel|column_wise|table_column_wise|grid_shard",
        "its raw ids become rows on one rank each", kOneRankReason},
       {"ids", kRawIds, "pipeline", "semi_sync", "find their rows inside the step", kInsideReason},

@@ -60,8 +60,8 @@ TEST(WhatIfTest, ReadsValuesInOneWayOfWriting) {
 
 TEST(WhatIfTest, SaysWhatIsWrongWithAFlag) {
   EXPECT_THAT(ErrorOf("ranks"), HasSubstr("ranks: expected KEY=V1,V2,…"));
-  EXPECT_THAT(ErrorOf("cores=2"), HasSubstr("key 'cores': expected ranks, hbm, ddr, batch, codec"));
-  EXPECT_THAT(ErrorOf("disk=2"), HasSubstr("disk: plans have no tier of tables on disk"));
+  EXPECT_THAT(ErrorOf("cores=2"),
+              HasSubstr("key 'cores': expected ranks, hbm, ddr, disk, batch, codec"));
   EXPECT_THAT(ErrorOf("ranks=2,4,hbm=40"), HasSubstr("'hbm=40': one flag is of one key"));
   EXPECT_THAT(ErrorOf("ranks=2,two"), HasSubstr("'two': expected a whole number from 1"));
   for (const char* text : {"ranks=0", "ranks=2.5", "ranks=-4", "ranks=", "ranks=2,,4", "batch=0",

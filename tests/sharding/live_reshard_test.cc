@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "comm/local_communicator.h"
+#include "sharding/checkpoint/state_rows.h"
 #include "sharding/table_checkpoint.h"
 #include "tests/sharding/testing/planned_tables.h"
 #include "tests/testing/devices.h"
@@ -22,14 +23,19 @@ using testing::Step;
 
 constexpr int kWorld = testing::kPlannedRanks;
 
-void ExpectSame(const ShardedTables& a, const ShardedTables& b) {
+void ExpectSame(Context& ctx, ShardedTables& a, ShardedTables& b) {
+  a.Flush(ctx);
+  b.Flush(ctx);
+  const auto rows = [&](const NamedTensor& part) {
+    return RowsOfState(ctx, part, 0, part.tensor.dim(0)).ToHost();
+  };
   const std::vector<ShardTensors> ours = ShardTensorsOf(a), theirs = ShardTensorsOf(b);
   ASSERT_EQ(ours.size(), theirs.size());
   for (size_t s = 0; s < ours.size(); ++s) {
     SCOPED_TRACE(Format("table {}, {}", ours[s].table, ours[s].shard));
-    EXPECT_TRUE(SameBits(ours[s].weights.ToHost(), theirs[s].weights.ToHost()));
+    EXPECT_TRUE(SameBits(rows(ours[s].Weights()), rows(theirs[s].Weights())));
     for (size_t i = 0; i < ours[s].states.size(); ++i)
-      EXPECT_TRUE(SameBits(ours[s].states[i].tensor.ToHost(), theirs[s].states[i].tensor.ToHost()))
+      EXPECT_TRUE(SameBits(rows(ours[s].states[i]), rows(theirs[s].states[i])))
           << ours[s].states[i].name;
   }
   EXPECT_EQ(a.iter(), b.iter());
@@ -55,14 +61,41 @@ TEST_P(LiveReshardTest, BringsTheBitsOfACheckpoint) {
         ShardedCheckpoint checkpoint(folder.string());
         LoadTables(own, checkpoint, loaded);
         EXPECT_EQ(moved.iter(), 2);
-        ExpectSame(moved, loaded);
+        ExpectSame(own, moved, loaded);
         Step(own, moved, comm.rank(), 2);
         Step(own, loaded, comm.rank(), 2);
-        ExpectSame(moved, loaded);
+        ExpectSame(own, moved, loaded);
       }
     });
   }
   std::filesystem::remove_all(folder);
+}
+
+TEST_P(LiveReshardTest, MovesTablesOnDisk) {
+  std::vector<BaseEmbeddingConfig> on_disk = PlannedTables();
+  for (BaseEmbeddingConfig& table : on_disk) table.location = EmbeddingLocation::kDisk;
+  const PlanCase from = Plans()[0];
+  RunLocalRanks(kWorld, [&](Communicator& comm) {
+    Context own({.device = device(), .threads = 1, .seed = 8}),
+        other({.device = device(), .threads = 1, .seed = 8});
+    ShardedTables in_memory = Make(own, comm, from, PlannedTables()),
+                  stored = Make(other, comm, from, on_disk);
+    for (int64_t s = 0; s < 2; ++s) {
+      Step(own, in_memory, comm.rank(), s);
+      Step(other, stored, comm.rank(), s);
+    }
+    for (const PlanCase& to : Plans()) {
+      SCOPED_TRACE(Format("to {}, rank {}", to.name, comm.rank()));
+      ShardedTables expected = Make(own, comm, to, PlannedTables()),
+                    got = Make(other, comm, to, on_disk);
+      ReshardTables(own, in_memory, expected);
+      ReshardTables(other, stored, got);
+      ExpectSame(other, got, expected);
+      Step(own, expected, comm.rank(), 2);
+      Step(other, got, comm.rank(), 2);
+      ExpectSame(other, got, expected);
+    }
+  });
 }
 
 TEST_P(LiveReshardTest, OtherTablesAreRefused) {

@@ -31,8 +31,10 @@ TEST(ShardingPlan, NamesAreTorchRecs) {
             "sharding type 'rowwise': expected data_parallel, table_wise, column_wise, row_wise, "
             "table_row_wise, table_column_wise or grid_shard");
   EXPECT_EQ(ParseComputeKernel("fused_uvm_caching"), ComputeKernel::kFusedUvmCaching);
-  EXPECT_EQ(ErrorOf([] { ParseComputeKernel("key_value"); }),
-            "compute kernel 'key_value': expected dense, fused, fused_uvm or fused_uvm_caching");
+  EXPECT_EQ(ParseComputeKernel("key_value"), ComputeKernel::kKeyValue);
+  EXPECT_EQ(ErrorOf([] { ParseComputeKernel("quant"); }),
+            "compute kernel 'quant': expected dense, fused, fused_uvm, fused_uvm_caching or "
+            "key_value");
 }
 
 TEST(ShardingPlan, SoundPlansPass) {

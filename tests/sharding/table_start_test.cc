@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
+#include "sharding/checkpoint/state_rows.h"
 #include "sharding/plan/column_cuts.h"
 #include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_embedding_bag_collection.h"
+#include "sharding/table_checkpoint.h"
 #include "tests/testing/error_of.h"
 
 namespace tessera {
@@ -64,11 +66,39 @@ TEST(TableStart, OfAnInitFnNothingIsKept) {
   }
 }
 
-TEST(TableStart, ATableOnDiskIsNotSharded) {
+// All rows of the parts that a rank has, wherever they lie.
+std::vector<Tensor> RowsHeld(Context& ctx, const EmbeddingBagConfig& table,
+                             const ShardingPlan& plan, Communicator& comm) {
+  ShardedEmbeddingBagCollection sharded(ctx, comm, {table}, plan);
+  std::vector<Tensor> rows;
+  for (const ShardTensors& shard : ShardTensorsOf(sharded.tables()))
+    rows.push_back(RowsOfState(ctx, shard.Weights(), 0, shard.shard.rows).Clone(ctx));
+  return rows;
+}
+
+TEST(TableStart, ATableOnDiskStartsAsOneInMemory) {
+  EmbeddingBagConfig in_memory = Table(101);
+  in_memory.data_type = DType::kF16;
+  EmbeddingBagConfig on_disk = in_memory;
+  on_disk.location = EmbeddingLocation::kDisk;
+  for (const TableSharder& sharder :
+       {RowWise(), ColumnWise({0, 1}), TableWise(1), DataParallel(), TableRowWise(0)})
+    RunLocalRanks(2, [&](Communicator& comm) {
+      const ShardingPlan plan = PlanFor(in_memory, sharder);
+      Context ctx({.threads = 1, .seed = 3}), other({.threads = 1, .seed = 3});
+      const std::vector<Tensor> expected = RowsHeld(ctx, in_memory, plan, comm),
+                                got = RowsHeld(other, on_disk, plan, comm);
+      ASSERT_EQ(got.size(), expected.size());
+      for (size_t s = 0; s < got.size(); ++s) EXPECT_TRUE(SameBits(got[s], expected[s])) << s;
+    });
+}
+
+TEST(TableStart, AnInitFnIsRefusedOnDisk) {
   EmbeddingBagConfig table = Table(100);
   table.location = EmbeddingLocation::kDisk;
-  EXPECT_THAT(ErrorOnRanks(table, RowWise()),
-              HasSubstr("table t: its location is DISK, but a sharded table lies in memory"));
+  table.init_fn = [](Context& ctx, const Tensor& rows) { rows.Fill(ctx, 0.5); };
+  EXPECT_THAT(ErrorOnRanks(table, TableWise(1)),
+              HasSubstr("table t: location DISK: an init_fn fills a whole table in memory"));
 }
 
 TEST(TableStart, HalvesOfARowAreNotCut) {

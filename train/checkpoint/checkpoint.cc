@@ -9,10 +9,10 @@
 #include "runtime/base/checksums.h"
 #include "runtime/base/parse_number.h"
 #include "runtime/staging.h"
+#include "sharding/checkpoint/state_rows.h"
 #include "train/checkpoint/checkpoint_chain.h"
 #include "train/checkpoint/delta_file.h"
 #include "train/checkpoint/saved_form.h"
-#include "train/checkpoint/state_rows.h"
 #include "train/checkpoint/whole_tables.h"
 
 namespace tessera {

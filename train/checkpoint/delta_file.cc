@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "runtime/base/parse_number.h"
+#include "sharding/checkpoint/state_rows.h"
 #include "sparse/ops/row_runs.h"
-#include "train/checkpoint/state_rows.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "sharding/checkpoint/state_rows.h"
 #include "train/checkpoint/saved_form.h"
-#include "train/checkpoint/state_rows.h"
 
 namespace tessera {
 namespace {

@@ -254,11 +254,15 @@ ChainState ChainStateOf(const RankState& state, const TrainingProgress& progress
                         const std::string& config) {
   ChainState chain{.state = state.whole, .changed = {}, .progress = progress, .config = config};
   for (size_t s = 0; s < state.shards.size(); ++s) {
-    const auto& [table, shard, weights, states] = state.shards[s];
-    chain.state.push_back({NameInChain(table, shard, kWeightName), weights});
-    for (const OptimizerState& of_rule : states)
-      chain.state.push_back({NameInChain(table, shard, of_rule.name), of_rule.tensor});
-    if (state.changed[s]) chain.changed.push_back({ShardName(table, shard), state.changed[s]});
+    const ShardTensors& part = state.shards[s];
+    std::vector<NamedTensor> tensors = {part.Weights()};
+    tensors.insert(tensors.end(), part.states.begin(), part.states.end());
+    for (NamedTensor& tensor : tensors) {
+      tensor.name = NameInChain(part.table, part.shard, tensor.name);
+      chain.state.push_back(std::move(tensor));
+    }
+    if (state.changed[s])
+      chain.changed.push_back({ShardName(part.table, part.shard), state.changed[s]});
   }
   return chain;
 }

@@ -25,7 +25,7 @@ class RawIdsMeter {
   std::vector<RawIdsReport> start_;
 };
 
-// Absent if no table lies on disk, and over ranks.
+// Absent if no table lies on disk. Every rank calls; sums of all ranks.
 std::optional<DiskReport> DiskReportSync(Trainer& trainer);
 
 }  // namespace tessera

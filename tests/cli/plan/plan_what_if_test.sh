@@ -89,6 +89,16 @@ run 0 plan --tables small.json --topology <(cat topology.json) --constraints <(e
   '{"tessera_placement_rules": 1, "apart": [["a", "b"]]}') --what-if batch=8,16
 has out "3 points"
 
+# ---- tables on disk, where memory is short: allowed, they are planned there, and cost time
+run 0 plan --tables tables.json --ranks 2 --ddr 0.4 --what-if disk=1 --json disk.json
+has out "where no plan fits now"
+json disk.json '"no_plan" in d["points"][0] and d["points"][0]["values"] == {"disk": 0}'
+json disk.json 'd["points"][1]["most_disk"] > 2**28 and d["points"][1]["most_ddr"] < 0.4 * 2**30'
+run 0 plan --tables tables.json --ranks 2 --what-if disk=1 --json roomy.json
+json roomy.json 'd["points"][1]["most_disk"] == 0'
+slow=$(python3 -c 'import json; print(json.load(open("disk.json"))["points"][1]["step_ms"])')
+json roomy.json "d['points'][1]['step_ms'] < $slow"
+
 # ---- what cannot be
 with() { # with TEXT ARGS…
   local text=$1
@@ -100,7 +110,6 @@ with "--what-if beside --existing" --what-if ranks=2 --existing plan.json
 with "--what-if beside --most-moved-bytes" --what-if ranks=2 --most-moved-bytes 4
 with "--what-if beside --validate" --what-if ranks=2 --validate 3
 [ ! -e plan.json ] || fail "a plan was written"
-with "--what-if disk: plans have no tier of tables on disk" --what-if disk=100
 with "--what-if key 'rank': expected ranks" --what-if rank=2
 with "--what-if ranks: 'hbm=2': one flag is of one key" --what-if ranks=2,hbm=2
 with "--what-if ranks is given twice" --what-if ranks=2 --what-if ranks=8

@@ -144,11 +144,34 @@ TEST(CalibratedStorageEstimator, AHotBlockOfRowsTakesMore) {
   }
 }
 
+TEST(CalibratedPerfEstimator, ATableOnDiskCostsWhatItsCacheLacks) {
+  MachineProfile profile = MadeUpProfile();
+  profile.disk_row = 1e-6;
+  profile.steps.clear();
+  const auto lookup = [&](double lines, PlanKernel kernel) {
+    PlannerModel model = SmallModel();
+    model.constraints["a"].cache_params = CacheParams{.load_factor = lines};
+    const CalibratedPerfEstimator estimator(profile, FourRanks(), model);
+    ShardingOption option = Option(0, ShardingType::kTableWise, {{1, 10'000, 64}});
+    option.kernel = kernel;
+    estimator.Estimate(FourRanks(), model, option);
+    return option.shards[0].perf.fwd_compute;
+  };
+  const double memory = lookup(0.25, PlanKernel::kFused);
+  const CalibratedPerfEstimator any(profile, FourRanks(), SmallModel());
+  const StepFeature& feature = any.step_model().load().tables[0].features[0];
+  const double rows = DistinctRows(feature.popularity, 4 * feature.ids);
+  EXPECT_NEAR(lookup(0.25, PlanKernel::kKeyValue) - memory, 0.75 * rows * 1e-6 * 1e3, 1e-9);
+  EXPECT_NEAR(lookup(1, PlanKernel::kKeyValue), memory, 1e-12);
+}
+
 TEST(CalibratedPerfEstimator, RefusesWhatItCannotPrice) {
   const PlannerModel model = SmallModel();
   const CalibratedPerfEstimator estimator(MadeUpProfile(), FourRanks(), model);
   ShardingOption option = Option(0, ShardingType::kTableWise, {{1, 10'000, 64}});
-  option.kernel = PlanKernel::kKeyValue;
+  option.kernel = PlanKernel::kKeyValue;  // in a profile that has not measured disks
+  EXPECT_THROW(estimator.Estimate(FourRanks(), model, option), PlannerError);
+  option.kernel = PlanKernel::kSsdVirtualTable;
   EXPECT_THROW(estimator.Estimate(FourRanks(), model, option), PlannerError);
   option.kernel = PlanKernel::kFused;
   PlannerModel other = model;
@@ -176,6 +199,11 @@ TEST(CalibratedStorageEstimator, PutsRowsWhereTheKernelKeepsThem) {
   EXPECT_EQ(storage(ComputeDevice::kCuda, PlanKernel::kFusedUvm), (Storage{step, kKept, 0}));
   EXPECT_EQ(storage(ComputeDevice::kCuda, PlanKernel::kFusedUvmCaching),
             (Storage{step + kKept / 5, kKept, 0}));
+  constexpr int64_t kIndex = 10'000 * 4;
+  EXPECT_EQ(storage(ComputeDevice::kCuda, PlanKernel::kKeyValue),
+            (Storage{step + kKept / 5, kIndex, kKept}));
+  EXPECT_EQ(storage(ComputeDevice::kCpu, PlanKernel::kKeyValue),
+            (Storage{0, step + kKept / 5 + kIndex, kKept}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-#ifndef TESSERA_TRAIN_CHECKPOINT_STATE_ROWS_H_
-#define TESSERA_TRAIN_CHECKPOINT_STATE_ROWS_H_
+#ifndef TESSERA_SHARDING_CHECKPOINT_STATE_ROWS_H_
+#define TESSERA_SHARDING_CHECKPOINT_STATE_ROWS_H_
 // Tensors of a run's state as bytes, whether they lie in memory or are stored elsewhere
 // (runtime/named_parameter.h); a few megabytes at a time. REQUIRES of all: tensors of the host or
 // of ctx's device, contiguous; ctx and what is stored outlive what is returned.
@@ -18,9 +18,14 @@ StreamedSafetensors StreamedStates(Context& ctx, const std::vector<NamedTensor>&
 // rows [k] i64, on ctx's device; they name rows.
 StreamedTensor StreamedRows(Context& ctx, const NamedTensor& state, const Tensor& rows);
 
+// Rows [first, first + count), on ctx's device: those in memory themselves, of stored ones a copy,
+// which WriteStored takes back to where it came from.
+Tensor RowsOfState(Context& ctx, const NamedTensor& state, int64_t first, int64_t count);
+void WriteStored(Context& ctx, const NamedTensor& state, int64_t first, const Tensor& rows);
+
 // read(offset, count, out) gives the bytes, in order.
 void ReadState(Context& ctx, const NamedTensor& state,
                const std::function<void(int64_t offset, int64_t count, void* out)>& read);
 
 }  // namespace tessera
-#endif  // TESSERA_TRAIN_CHECKPOINT_STATE_ROWS_H_
+#endif  // TESSERA_SHARDING_CHECKPOINT_STATE_ROWS_H_

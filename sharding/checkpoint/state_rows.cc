@@ -1,4 +1,4 @@
-#include "train/checkpoint/state_rows.h"
+#include "sharding/checkpoint/state_rows.h"
 
 #include <algorithm>
 #include <numeric>
@@ -21,16 +21,20 @@ void InPieces(int64_t count, int64_t step, Fn&& fn) {
   for (int64_t begin = 0; begin < count; begin += step) fn(begin, std::min(begin + step, count));
 }
 
+std::vector<int64_t> Numbered(int64_t first, int64_t count) {
+  std::vector<int64_t> rows(static_cast<size_t>(count));
+  std::iota(rows.begin(), rows.end(), first);
+  return rows;
+}
+
 // Calls fn with the numbers of a stored tensor's rows, some rows at a time, with room for their
 // bytes.
 template <typename Fn>
 void ForStoredRows(const Tensor& shape, Fn&& fn) {
   const int64_t width = internal::RowBytes(shape);
-  std::vector<int64_t> rows;
   std::vector<char> bytes;
   InPieces(shape.dim(0), RowsAtOnce(shape), [&](int64_t begin, int64_t end) {
-    rows.resize(static_cast<size_t>(end - begin));
-    std::iota(rows.begin(), rows.end(), begin);
+    const std::vector<int64_t> rows = Numbered(begin, end - begin);
     bytes.resize(rows.size() * static_cast<size_t>(width));
     fn(std::span<const int64_t>(rows), begin * width, bytes);
   });
@@ -80,6 +84,19 @@ StreamedTensor StreamedRows(Context& ctx, const NamedTensor& state, const Tensor
   const Shape shape = internal::WithRows(tensor, rows.numel());
   if (state.stored) return {tensor.dtype(), shape, stored};
   return {tensor.dtype(), shape, in_memory};
+}
+
+Tensor RowsOfState(Context& ctx, const NamedTensor& state, int64_t first, int64_t count) {
+  if (!state.stored) return state.tensor.Rows(first, first + count);
+  const Tensor rows =
+      Tensor::EmptyHost(internal::WithRows(state.tensor, count), state.tensor.dtype());
+  state.stored->read(Numbered(first, count), rows.raw_data());
+  return rows.To(ctx, ctx.device());
+}
+
+void WriteStored(Context& ctx, const NamedTensor& state, int64_t first, const Tensor& rows) {
+  const Tensor host = rows.To(ctx, Device::Cpu());
+  state.stored->write(Numbered(first, host.dim(0)), host.raw_data());
 }
 
 void ReadState(Context& ctx, const NamedTensor& state,

@@ -1,0 +1,45 @@
+#include "planner/bandwidth_estimators.h"
+
+#include "embedding/table/table_memory.h"
+
+namespace tessera {
+namespace {
+
+double& DeviceBandwidth(Topology& topology) {
+  return topology.compute_device == ComputeDevice::kCpu ? topology.ddr_mem_bw : topology.hbm_mem_bw;
+}
+
+double LinesOf(const PlannerModel& model, const ShardingOption& option) {
+  const PlannerTable& table = model.tables.at(static_cast<size_t>(option.table));
+  return option.cache_load_factor.value_or(model.cache_load_factor(table));
+}
+
+}  // namespace
+
+void BandwidthPerfEstimator::Estimate(const Topology& topology, const PlannerModel& model,
+                                      ShardingOption& option) const {
+  if (option.kernel != PlanKernel::kKeyValue)
+    return TorchRecPerfEstimator::Estimate(topology, model, option);
+  Topology mixed = topology;
+  const double cached = LinesOf(model, option);
+  double& bandwidth = DeviceBandwidth(mixed);
+  bandwidth = 1 / (cached / bandwidth + (1 - cached) / topology.ssd_mem_bw);
+  option.kernel = PlanKernel::kFused;
+  TorchRecPerfEstimator::Estimate(mixed, model, option);
+  option.kernel = PlanKernel::kKeyValue;
+}
+
+void BandwidthStorageEstimator::Estimate(const Topology& topology, const PlannerModel& model,
+                                         ShardingOption& option) const {
+  TorchRecStorageEstimator::Estimate(topology, model, option);
+  if (option.kernel != PlanKernel::kKeyValue) return;
+  const bool cpu = topology.compute_device == ComputeDevice::kCpu;
+  const double cached = LinesOf(model, option);
+  for (ShardRun& run : option.shards) {
+    const double lines = cached * static_cast<double>(run.storage.ssd);
+    (cpu ? run.storage.ddr : run.storage.hbm) += static_cast<int64_t>(lines);
+    run.storage.ddr += kDiskIndexBytes * run.rows;
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,17 @@
+#ifndef TESSERA_PLANNER_STEP_MODEL_CACHE_MISSES_H_
+#define TESSERA_PLANNER_STEP_MODEL_CACHE_MISSES_H_
+// How many rows a step asks for that a cache of rows lacks (Che's approximation of an LRU): a cache
+// of L lines holds what was used in the last T steps, where
+//
+//   L = Σ over groups of rows   rows · (1 − exp(−uses a step of such a row · T))
+//
+// so a step misses rows · (1 − exp(−uses)) · exp(−uses · T) rows of each group.
+#include "planner/step_model/row_popularity.h"
+
+namespace tessera {
+
+// Takes the ids that a step asks for in all. 0 for a cache with a line for every row.
+double CacheMisses(const RowPopularity& popularity, double ids, double lines);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_STEP_MODEL_CACHE_MISSES_H_

@@ -1,0 +1,23 @@
+#include "sharding/kernel_location.h"
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+
+EmbeddingLocation LocationUnder(ComputeKernel kernel, EmbeddingLocation location) {
+  if (location == EmbeddingLocation::kDisk) return location;
+  switch (kernel) {
+    case ComputeKernel::kFusedUvm:
+      return EmbeddingLocation::kManaged;
+    case ComputeKernel::kFusedUvmCaching:
+      return EmbeddingLocation::kManagedCaching;
+    case ComputeKernel::kKeyValue:
+      return EmbeddingLocation::kDisk;
+    case ComputeKernel::kDense:
+    case ComputeKernel::kFused:
+      return location;
+  }
+  TESSERA_FAIL("unknown ComputeKernel {}", static_cast<int>(kernel));
+}
+
+}  // namespace tessera

@@ -1,0 +1,13 @@
+#ifndef TESSERA_SHARDING_KERNEL_LOCATION_H_
+#define TESSERA_SHARDING_KERNEL_LOCATION_H_
+// Where a table's rows lie on ranks: what its configuration says, and the plan's kernel.
+#include "embedding/config/placement.h"
+#include "sharding/plan/plan.h"
+
+namespace tessera {
+
+// A table that is configured for a disk stays there, whatever the kernel.
+EmbeddingLocation LocationUnder(ComputeKernel kernel, EmbeddingLocation location);
+
+}  // namespace tessera
+#endif  // TESSERA_SHARDING_KERNEL_LOCATION_H_
