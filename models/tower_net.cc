@@ -39,7 +39,7 @@ TowerNet::Tower TowerNet::MakeTower(Context& ctx, const RankingNetConfig& config
     TESSERA_CHECK(
         std::ranges::any_of(features, [&](const auto& f) { return f.feature == feature; }),
         "two_tower: {}: no table reads the feature '{}'", name, feature);
-  return {std::move(blocks), Mlp(ctx, width, config.tower_layers)};
+  return {std::move(blocks), Mlp(ctx, width, config.tower_layers, {.activation_on_last = false})};
 }
 
 TowerNet::TowerNet(Context& ctx, const RankingNetConfig& config,

@@ -2,7 +2,8 @@
 #define TESSERA_MODELS_TOWER_NET_H_
 // Two towers: the pooled rows of the query's features through an MLP, those of the candidate's
 // through another one, to embeddings of one size. What they say of each other is their dot product,
-// divided by the temperature.
+// divided by the temperature. The MLPs have ReLU after all layers but the last: a product of
+// embeddings without negative elements could say of no pair that it does not fit.
 #include <string>
 #include <vector>
 

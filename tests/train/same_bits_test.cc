@@ -20,7 +20,7 @@ const std::map<RankingModelType, std::string> kChecksums = {
     {RankingModelType::kDlrm, "2970681905"},          {RankingModelType::kDlrmDcn, "72026248"},
     {RankingModelType::kDlrmProjection, "978127061"}, {RankingModelType::kDeepFm, "1730237364"},
     {RankingModelType::kMmoe, "3055850589"},          {RankingModelType::kPle, "95078306"},
-    {RankingModelType::kTwoTower, "2196315137"}};
+    {RankingModelType::kTwoTower, "1734922362"}};
 
 std::string ChecksumOfTraining(Device device, RankingModelType type, int threads) {
   const TrainConfig config = testing::ConfigOf(type);

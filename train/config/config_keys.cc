@@ -100,8 +100,10 @@ std::vector<ConfigKey> KeysOf(const TrainConfig& config) {
   Json names = Json::array();
   for (const EmbeddingBagConfig& table : config.tables) names.push_back(table.name);
   std::vector<ConfigKey> keys = {{"", "tables", names.dump()}};
-  for (const Json& table : document.at("tables"))
+  for (Json table : document.at("tables")) {
+    if (!table.contains("optimizer")) table["optimizer"] = document.at("optimizer").at("sparse");
     AddKeys(table, table.at("name").get<std::string>(), "", keys);
+  }
   AddKeys(document, "", "", keys);
   return keys;
 }

@@ -116,8 +116,8 @@ Json SparseOptimizerOf(const Json& document) {
   return document.contains(place) ? document.at(place) : Json();
 }
 
-// A saved configuration writes the optimizer that tables share out for each of them: those that
-// have it, `before`, follow the new one. Throws Error where no table has it.
+// A table's own optimizer that is the shared one, `before`, follows it. Throws Error where no table
+// has it.
 void LetTablesFollow(Json& document, const Json& before) {
   const auto tables = document.find("tables");
   if (tables == document.end() || !tables->is_array() || tables->empty()) return;
@@ -135,11 +135,29 @@ void LetTablesFollow(Json& document, const Json& before) {
         "tables[0].optimizer, tables[1].optimizer, … in its place");
 }
 
+constexpr std::string_view kName = ".name";
+
+// Whether a path ends with an optimizer's name.
+bool NamesOptimizer(std::string_view path) {
+  return path.ends_with("optimizer.name") || path == "optimizer.sparse.name" ||
+         path == "optimizer.dense.name";
+}
+
+// Another optimizer has other options: of those that there are only the rate stays.
+void KeepRateAlone(Json& optimizer, const Json& name) {
+  if (!optimizer.is_object() || !optimizer.contains("name") || optimizer.at("name") == name) return;
+  Json left = Json::object();
+  if (optimizer.contains("lr")) left["lr"] = optimizer.at("lr");
+  optimizer = std::move(left);
+}
+
 void Set(Json& document, const std::string& setting) {
   try {
     const auto [path, text] = SplitSetting(setting);
     Json value = ValueOf(text);
     const Json before = SparseOptimizerOf(document);
+    if (NamesOptimizer(path))
+      KeepRateAlone(Find(document, path.substr(0, path.size() - kName.size())), value);
     Find(document, path) = std::move(value);
     if (SparseOptimizerOf(document) != before) LetTablesFollow(document, before);
   } catch (const Error& error) {
@@ -158,7 +176,12 @@ std::string WithSettings(const std::string& text, const std::string& source,
                          std::span<const std::string> settings) {
   if (settings.empty()) return text;
   Json document = internal::ReadDocument(text, source, [](Json json) { return json; });
-  for (const std::string& setting : settings) Set(document, setting);
+  std::vector<std::string> names_first(settings.begin(), settings.end());
+  std::ranges::stable_partition(names_first, [](const std::string& setting) {
+    const size_t name = setting.find(".name=");
+    return name != std::string::npos && NamesOptimizer(setting.substr(0, name + kName.size()));
+  });
+  for (const std::string& setting : names_first) Set(document, setting);
   return document.dump();
 }
 

@@ -6,7 +6,7 @@
 //
 // The value is JSON; what is no JSON is a string. Objects that the path needs and the document
 // lacks are made. An element of a list is named by its number or by one of its own keys, and must
-// be there.
+// be there. Another name of an optimizer keeps its rate alone, as its other options are of that one.
 #include <span>
 #include <string>
 
@@ -19,7 +19,8 @@ struct ConfigSetting {
 // Splits at the first '=' outside of brackets. Throws Error where there is none.
 ConfigSetting SplitSetting(const std::string& setting);
 
-// The document with each of `settings` ("PATH=VALUE") set, in this order. Throws Error that begins
+// The document with each of `settings` ("PATH=VALUE") set, in this order, but names of
+// optimizers first. Throws Error that begins
 // with `source` for text that is no JSON, and with "--set PATH" for a path that the document has no
 // place for.
 std::string WithSettings(const std::string& text, const std::string& source,

@@ -117,7 +117,7 @@ constexpr KeyMeaning kMeanings[] = {
     {"model.expert_arch", "Layer sizes of each expert."},
     {"model.tower_arch", "Layer sizes of each task's tower, two or more. The last is 1."},
     {"model.layers@ple", "Extraction layers."},
-    {"model.layers@two_tower", "Layer sizes of each of the two towers."},
+    {"model.layers@two_tower", "Layer sizes of each of the two towers; ReLU after all but the last."},
     {"model.task_experts", "Experts of each task's own, in each layer."},
     {"model.query", "Features of the query's tower."},
     {"model.candidate", "Features of the candidate's tower."},

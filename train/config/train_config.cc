@@ -250,10 +250,14 @@ std::vector<RecTask> RecTasksOf(const std::vector<TaskConfig>& tasks) {
 
 std::string ToJson(const TrainConfig& config) {
   Json json;
-  for (const EmbeddingBagConfig& table : config.tables)
-    json["tables"].push_back(internal::TableToJson(table, config.managed_collision));
+  const Json shared = internal::RuleToJson(config.sparse_optimizer);
+  for (const EmbeddingBagConfig& table : config.tables) {
+    Json one = internal::TableToJson(table, config.managed_collision);
+    if (one.at("optimizer") == shared) one.erase("optimizer");
+    json["tables"].push_back(std::move(one));
+  }
   json["model"] = internal::RankingNetToJson(config.model);
-  json["optimizer"] = {{"sparse", internal::RuleToJson(config.sparse_optimizer)},
+  json["optimizer"] = {{"sparse", shared},
                        {"dense", internal::DenseOptimizerToJson(config.dense_optimizer)},
                        {"warmup", internal::WarmupToJson(config.warmup)},
                        {"gradient_clipping", internal::ClippingToJson(config.gradient_clipping)}};

@@ -72,7 +72,7 @@ assert start["data"]["train"]["rows"] == "0:5000" and start["data"]["eval"]["row
 assert start["from"]["step"] == 0 and start["ended"] == "finished" and start["rows"] == 10000
 assert run["finished"] == {"epochs": 2, "step": 158, "stopped_early": ""}
 config = json.load(open("runs/a/config.json"))
-assert config["train"]["epochs"] == 2 and config["tables"][0]["optimizer"]["lr"] == 0.05
+assert config["train"]["epochs"] == 2 and config["optimizer"]["sparse"]["lr"] == 0.05
 result, plain = (json.load(open(path)) for path in ("runs/a/result.json", "plain.json"))
 assert result["auc"] == plain["auc"] and result["best"] == plain["best"]
 curve = [json.loads(line) for line in open("runs/a/curve.jsonl")]

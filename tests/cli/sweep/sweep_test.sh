@@ -23,7 +23,7 @@ json whole/sweep.json 'd["trials"][2]["settings"] == {"optimizer.sparse.lr": "0.
 json whole/sweep.json 'd["trials"][3]["seed"] == 2'
 json whole.json 'len(d["groups"]) == 2 and all(len(g["runs"]) == 2 for g in d["groups"])'
 json whole.json '{next(iter(g["settings"].values())) for g in d["groups"]} == {"0.02", "0.2"}'
-json whole/3-lr=0.2-seed=1/config.json 'd["tables"][0]["optimizer"]["lr"] == 0.2'
+json whole/3-lr=0.2-seed=1/config.json 'd["optimizer"]["sparse"]["lr"] == 0.2'
 json whole/3-lr=0.2-seed=1/config.json 'd["train"]["seed"] == 1 and d["train"]["epochs"] == 2'
 has whole/3-lr=0.2-seed=1.log "saved whole/3-lr=0.2-seed=1/last.safetensors"
 has whole.svg "<path"

@@ -73,6 +73,35 @@ TEST(ConfigSettings, TablesThatHaveTheSharedOptimizerFollowIt) {
   EXPECT_EQ(ToJson(again), ToJson(config));
 }
 
+TEST(ConfigSettings, AnotherOptimizerKeepsTheRateAlone) {
+  const std::string saved = ToJson(Good({"optimizer.sparse.lr=0.5", "optimizer.dense.lr=0.25"}));
+  const TrainConfig config = ParseTrainConfig(
+      Set(saved, {"optimizer.sparse.eps=0.125", "optimizer.sparse.name=adam",
+                  "optimizer.dense.name=sgd", "tables[name=a].optimizer.name=sgd",
+                  "tables[name=a].optimizer.lr=2"}),
+      "saved");
+  const auto& adam = std::get<Adam>(config.sparse_optimizer);
+  EXPECT_EQ(adam.lr, 0.5f);
+  EXPECT_EQ(adam.eps, 0.125f);
+  EXPECT_EQ(adam.beta1, Adam().beta1);
+  EXPECT_EQ(std::get<Adam>(config.tables[1].optimizer).lr, 0.5f);
+  EXPECT_EQ(std::get<Sgd>(config.tables[0].optimizer).lr, 2.0f);
+  EXPECT_EQ(config.dense_optimizer.lr, 0.25f);
+}
+
+// What is edited in a saved configuration holds for the tables that have no other.
+TEST(ConfigSettings, ASavedConfigurationSharesTheOptimizer) {
+  const auto places = [](const std::string& text) {
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("\"optimizer\":", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(places(ToJson(Good({}))), 2u);
+  const std::string own = ToJson(Good({"tables[1].optimizer={\"name\": \"sgd\", \"lr\": 2}"}));
+  EXPECT_EQ(places(own), 3u);
+  EXPECT_EQ(ToJson(ParseTrainConfig(own, "saved")), own);
+}
+
 TEST(ConfigSettings, ATrainingIsSetByPath) {
   const TrainConfig config =
       Good({"optimizer.sparse.lr=0.5", "tables[name=b].rows=33", "tables[0].pooling=SUM",
