@@ -102,7 +102,14 @@ void Outputs::CheckApart(const std::string& path, const std::string& begun_from)
       throw Error(Format("{}: this command is told to write it twice: name another path", path));
 }
 
+// A "-" is a stream where it is read, and would be a file of that name here.
+void Outputs::CheckIsNamed(const std::string& path) {
+  if (path == "-")
+    throw Error("-: expected a file's name to write to; /dev/stdout is standard output");
+}
+
 void Outputs::CheckFile(const std::string& path) const {
+  CheckIsNamed(path);
   if (!looks_only_) return CheckWritable(path);
   CheckIsNoDirectory(path);
   CheckMayBeWritten(path);
@@ -145,6 +152,7 @@ void Outputs::AddReport(const std::string& path, const Report& report) {
 
 void Outputs::AddFolder(const std::string& path, const std::string& begun_from) {
   if (path.empty()) return;
+  CheckIsNamed(path);
   CheckApart(path, begun_from);
   std::error_code ignored;  // the lock says what cannot be made
   if (looks_only_)

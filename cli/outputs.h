@@ -31,6 +31,7 @@ class Outputs {
   void AddReport(const std::string& path, const Report& report);
 
  private:
+  static void CheckIsNamed(const std::string& path);
   void CheckApart(const std::string& path, const std::string& begun_from = "") const;
   void CheckFile(const std::string& path) const;
   void Lock(const std::string& path, OutputLock::Of of);

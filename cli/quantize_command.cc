@@ -277,8 +277,9 @@ void AddScoreFlags(Command command, Flags& f) {
            "by mse, RMSE) was lost")
       .Value("FILE");
   command.Add("--rows", f.scored.range, "Score only these rows of --data; default: all")
-      .Value("FIRST:LAST");
-  AddPartFlag(command, "Score only, of --data,", f.part);
+      .Value("FIRST:LAST")
+      .Needs("--data");
+  AddPartFlag(command, "Score only, of --data,", f.part).Needs("--data");
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ std::string LossLine(const std::string& name, const NamedTaskValues& checkpoint,
 
 }  // namespace
 
-void AddPartFlag(Command command, const std::string& what, std::string& part) {
-  command
+Flag AddPartFlag(Command command, const std::string& what, std::string& part) {
+  return command
       .Add("--part", part,
            what +
                " the rows that the data.split of the training keeps for evaluation (eval) or "

@@ -37,7 +37,7 @@ struct ScoredRows {
 };
 
 // Adds --part, a word of RowPart; `what` begins its help: "Score only".
-void AddPartFlag(Command command, const std::string& what, std::string& part);
+Flag AddPartFlag(Command command, const std::string& what, std::string& part);
 
 // Opens files in any layout that the model's training takes. Throws Error, naming the model's
 // `path`, for a model whose rows come from no file, and with no_labels where rows always have a

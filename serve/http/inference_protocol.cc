@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "runtime/base/joined.h"
 #include "runtime/files/safetensors.h"
 #include "runtime/json/json_fields.h"
 #include "runtime/json/json_reader.h"
@@ -266,15 +267,22 @@ std::string ServerMetadataJson() {
                 kServerName, kServerVersion);
 }
 
+std::vector<ModelInput> InputsOf(const ModelSpec& spec) {
+  std::vector<ModelInput> inputs;
+  if (spec.net.dense_in > 0) inputs.push_back({kDenseInput, "FP32", spec.net.dense_in});
+  for (const std::string& feature : spec.Features()) inputs.push_back({feature, "INT64", -1});
+  if (spec.net.weighted)
+    for (const std::string& feature : spec.Features())
+      inputs.push_back({feature + ".weights", "FP32", -1});
+  return inputs;
+}
+
 std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
                               const std::vector<std::string>& row_keys,
                               const std::vector<int64_t>& versions) {
-  std::string inputs = TensorJson(kDenseInput, "FP32", Format("-1,{}", spec.net.dense_in));
-  for (const std::string& feature : spec.Features())
-    inputs += "," + TensorJson(feature, "INT64", "-1,-1");
-  if (spec.net.weighted)
-    for (const std::string& feature : spec.Features())
-      inputs += "," + TensorJson(feature + ".weights", "FP32", "-1,-1");
+  std::vector<std::string> inputs;
+  for (const ModelInput& input : InputsOf(spec))
+    inputs.push_back(TensorJson(input.name, input.datatype, Format("-1,{}", input.columns)));
   std::string outputs;
   for (const std::string& name : spec.Outputs())
     outputs += (outputs.empty() ? "" : ",") + TensorJson(name, "FP32", "-1");
@@ -285,7 +293,8 @@ std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
     numbers += Format("{}\"{}\"", numbers.empty() ? "" : ",", version);
   return Format(R"({{"name":{},"versions":[{}],"platform":"tessera_{}",)"
                 R"("inputs":[{}],"outputs":[{}]{}}})",
-                QuotedJson(model), numbers, ToString(spec.net.type), inputs, outputs,
+                QuotedJson(model), numbers, ToString(spec.net.type),
+                tessera::internal::Joined(inputs, ","), outputs,
                 keys.empty() ? "" : Format(R"(,"row_keys":[{}])", keys));
 }
 

@@ -31,6 +31,15 @@ struct InferRequest {
 };
 
 inline constexpr char kDenseInput[] = "dense";
+
+// A tensor that a model reads: [B, columns], any number for -1. Without dense values there is no
+// tensor of them.
+struct ModelInput {
+  std::string name;
+  const char* datatype = "";
+  int64_t columns = -1;
+};
+std::vector<ModelInput> InputsOf(const ModelSpec& spec);
 inline constexpr char kSafetensorsType[] = "application/x-safetensors";
 
 // `json_bytes`: of the JSON at the begin of the body; absent: all of it.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "runtime/base/joined.h"
 #include "runtime/json/json_reader.h"
 #include "serve/http/inference_protocol.h"
 
@@ -65,20 +66,18 @@ std::string IndexJson(const std::map<std::string, ModelVersions*>& models, std::
 
 std::string ModelConfigJson(const std::string& model, const ModelSpec& spec,
                             const RequestQueueOptions& queue) {
-  std::string inputs = TensorConfig(kDenseInput, "FP32", spec.net.dense_in);
-  for (const std::string& feature : spec.Features())
-    inputs += "," + TensorConfig(feature, "INT64", -1);
-  if (spec.net.weighted)
-    for (const std::string& feature : spec.Features())
-      inputs += "," + TensorConfig(feature + ".weights", "FP32", -1);
+  std::vector<std::string> inputs;
+  for (const ModelInput& input : InputsOf(spec))
+    inputs.push_back(TensorConfig(input.name, input.datatype, input.columns));
   std::string outputs;
   for (const std::string& name : spec.Outputs())
     outputs += (outputs.empty() ? "" : ",") + TensorConfig(name, "FP32", 1);
   return Format(R"({{"name":{},"platform":"tessera_{}","backend":"tessera","max_batch_size":{},)"
                 R"("input":[{}],"output":[{}],"instance_group":[{{"kind":"KIND_CPU","count":{}}}],)"
                 R"("dynamic_batching":{{"max_queue_delay_microseconds":{}}}}})",
-                QuotedJson(model), ToString(spec.net.type), queue.max_batch, inputs, outputs,
-                queue.workers, queue.max_wait.count());
+                QuotedJson(model), ToString(spec.net.type), queue.max_batch,
+                tessera::internal::Joined(inputs, ","), outputs, queue.workers,
+                queue.max_wait.count());
 }
 
 std::string StatisticsJson(const std::vector<VersionStatistics>& versions) {

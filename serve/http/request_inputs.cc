@@ -176,13 +176,29 @@ Tensor ReadDense(Context& ctx, const RequestInput& input, int64_t dense_in) {
   return dense;
 }
 
+// The examples of a request without dense values, as its first feature has them.
+int64_t BatchOf(const Inputs& inputs, const std::string& feature) {
+  const auto lengths = inputs.find(feature + kLengths);
+  const RequestInput& input = lengths == inputs.end() ? Find(inputs, feature) : lengths->second;
+  if (input.shape.rank() == 0) throw Error(Format("input {}: expected a shape", feature));
+  return input.shape[0];
+}
+
+// A model without dense values need not be sent any.
+Tensor DenseOf(Context& ctx, const Inputs& inputs, const std::vector<std::string>& features,
+               int64_t dense_in) {
+  if (dense_in > 0 || features.empty() || inputs.contains(kDenseInput))
+    return ReadDense(ctx, Find(inputs, kDenseInput), dense_in);
+  return Tensor::Empty(ctx, {BatchOf(inputs, features[0]), 0});
+}
+
 }  // namespace
 
 PredictRequest RequestOf(const Inputs& inputs, const ModelSpec& spec) {
   const std::vector<std::string> features = spec.Features();
   CheckNoneUnknown(inputs, features, spec.net.weighted);
   Context ctx({.threads = 1});
-  PredictRequest request{.dense = ReadDense(ctx, Find(inputs, kDenseInput), spec.net.dense_in),
+  PredictRequest request{.dense = DenseOf(ctx, inputs, features, spec.net.dense_in),
                          .features = {}};
   if (features.empty()) return request;
   const FeatureInputs found = FindFeatures(inputs, features, request.size());

@@ -10,8 +10,10 @@ has out "raw ids of 26 tables"
 
 # ---- one of each type of model
 for config in "$TEST_SRCDIR/$TEST_WORKSPACE/examples/models"/*.json; do
-  run 0 train --config "$config" --train-rows 0:4096 --eval-rows 200000:201024
-  has out "trained 4,096 rows"
+  run 0 train --config "$config" --train-rows 0:16384 --eval-rows 200000:204096 --json report
+  has out "trained 16,384 rows"
+  json report 'd["auc"] > 0.52'
+  rm report
   type=$(basename "$config" .json)
   grep -q "\"type\": \"$type\"" "$config" || fail "$config: expected the type $type"
 done

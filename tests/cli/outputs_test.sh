@@ -166,3 +166,10 @@ for target in killed.safetensors "killed --incremental"; do
     fail "$target: something is left"
 done
 [ "$(cat note.safetensors.tmp)" = mine ] || fail "it removed a file that it did not make"
+
+# ---- "-" is no file: it would be made beside the command
+for output in "generate -" "train --config small.json --json -"; do
+  # shellcheck disable=SC2086
+  fails_saying "-: expected a file's name to write to; /dev/stdout is standard output" $output
+done
+[ ! -e - ] || fail "a file called - was made"

@@ -21,6 +21,11 @@ run 0 train "${one[@]}" --checkpoint saved_changes_of_ranks --incremental \
 run 0 export saved_ranks --out ranks.safetensors
 run 0 export plain.safetensors --out torchrec.safetensors --weights-only
 run 0 quantize plain.safetensors -o saved_model --bits 32
+for flag in "--rows 0:9" "--part eval"; do
+  # shellcheck disable=SC2086
+  run 1 quantize plain.safetensors -o unscored $flag
+  has err "${flag% *} requires --data"
+done
 mkdir saved_dcp && touch saved_dcp/.metadata saved_dcp/__0_0.distcp
 "$TEST_SRCDIR/$TEST_WORKSPACE/tests/cli/make_program_checkpoint" program.safetensors ||
   fail "cannot save a program's model"

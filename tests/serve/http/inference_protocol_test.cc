@@ -48,6 +48,24 @@ TEST(InferJson, DataMayBeFlatOrNested) {
   ExpectExamples(Parse(Json(std::string(kDense) + kU + kV)), {3, 4, 5, 6, 7, 8}, {1, 1, 2, 2});
 }
 
+TEST(InferJson, AModelWithoutDenseValuesNeedsNone) {
+  ModelSpec spec = Small();
+  spec.net = {.type = RankingModelType::kTwoTower, .dense_in = 0, .tower_layers = {4}};
+  const auto size = [&](const std::string& inputs) {
+    return ParseInferJson(Json(inputs), std::nullopt, spec).predict.size();
+  };
+  const std::string empty =
+      R"({"name": "dense", "shape": [2, 0], "datatype": "FP32", "data": []}, )";
+  EXPECT_EQ(size(std::string(kU) + kV), 2);
+  EXPECT_EQ(size(empty + kU + kV), 2);
+  EXPECT_EQ(size(R"({"name": "u", "shape": [3], "datatype": "INT64", "data": [5, 6, 7]},
+                    {"name": "u.lengths", "shape": [2], "datatype": "INT32", "data": [0, 3]}, )" +
+                 std::string(kV)),
+            2);
+  EXPECT_EQ(ModelMetadataJson("m", spec, {}, {}).find("dense"), std::string::npos);
+  EXPECT_NE(ModelMetadataJson("m", Small(), {}, {}).find("dense"), std::string::npos);
+}
+
 TEST(InferJson, BagsOfAnyLength) {
   const std::string bags =
       R"({"name": "v", "shape": [3], "datatype": "INT64", "data": [5, 6, 7]},

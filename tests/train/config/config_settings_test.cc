@@ -75,11 +75,11 @@ TEST(ConfigSettings, TablesThatHaveTheSharedOptimizerFollowIt) {
 
 TEST(ConfigSettings, AnotherOptimizerKeepsTheRateAlone) {
   const std::string saved = ToJson(Good({"optimizer.sparse.lr=0.5", "optimizer.dense.lr=0.25"}));
-  const TrainConfig config = ParseTrainConfig(
-      Set(saved, {"optimizer.sparse.eps=0.125", "optimizer.sparse.name=adam",
-                  "optimizer.dense.name=sgd", "tables[name=a].optimizer.name=sgd",
-                  "tables[name=a].optimizer.lr=2"}),
-      "saved");
+  const TrainConfig config =
+      ParseTrainConfig(Set(saved, {"optimizer.sparse.eps=0.125", "optimizer.sparse.name=adam",
+                                   "optimizer.dense.name=sgd", "tables[name=a].optimizer.name=sgd",
+                                   "tables[name=a].optimizer.lr=2"}),
+                       "saved");
   const auto& adam = std::get<Adam>(config.sparse_optimizer);
   EXPECT_EQ(adam.lr, 0.5f);
   EXPECT_EQ(adam.eps, 0.125f);
