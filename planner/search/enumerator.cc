@@ -59,7 +59,8 @@ std::vector<PlanKernel> TorchRecKernels(ModuleKind kind, ComputeDevice device, S
           kSsdVirtualTable, kDramVirtualTable, kDramSsdVirtualTable};
 }
 
-std::vector<PlanKernel> BuildKernels(ComputeDevice device, ShardingType type) {
+std::vector<PlanKernel> BuildKernels(ModuleKind kind, ComputeDevice device, ShardingType type) {
+  if (IsQuantized(kind)) return {kQuant};
   if (type == kDataParallel) return {kDense};
   if (device != ComputeDevice::kCuda) return {kFused, kKeyValue};
   return {kFused, kFusedUvm, kFusedUvmCaching, kKeyValue};
@@ -126,7 +127,7 @@ std::vector<PlanKernel> EmbeddingEnumerator::KernelsOf(const PlannerTable& table
   const ComputeDevice device = topology_.compute_device;
   std::vector<PlanKernel> kernels =
       rules_ == OptionRules::kTorchRec ? TorchRecKernels(model_.module_of(table).kind, device, type)
-                                       : BuildKernels(device, type);
+                                       : BuildKernels(model_.module_of(table).kind, device, type);
   Filter(kernels, [&](PlanKernel kernel) {
     if (kernel == kKeyValue && topology_.ssd_cap == 0) return false;
     return c.compute_kernels.empty() ? !IsKeyValue(kernel) : Contains(c.compute_kernels, kernel);

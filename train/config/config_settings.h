@@ -6,7 +6,7 @@
 //
 // The value is JSON; what is no JSON is a string. Objects that the path needs and the document
 // lacks are made. An element of a list is named by its number or by one of its own keys, and must
-// be there. Another name of an optimizer keeps its rate alone, as its other options are of that one.
+// be there. Another name of an optimizer keeps its rate alone: its other options are of that one.
 #include <span>
 #include <string>
 

@@ -89,7 +89,7 @@ TEST(ConfigSettings, AnotherOptimizerKeepsTheRateAlone) {
   EXPECT_EQ(config.dense_optimizer.lr, 0.25f);
 }
 
-// What is edited in a saved configuration holds for the tables that have no other.
+// An edit of the shared optimizer in a saved configuration holds for tables that have no other.
 TEST(ConfigSettings, ASavedConfigurationSharesTheOptimizer) {
   const auto places = [](const std::string& text) {
     size_t count = 0;
