@@ -2,14 +2,15 @@
 
 namespace tessera {
 
-BatchSource::BatchSource(std::unique_ptr<ClickRowStream> stream, BatchBuilder builder,
-                         int64_t batch_size)
-    : ctx_({.threads = 1}), stream_(std::move(stream)), builder_(std::move(builder)) {
+template <typename Row>
+BatchesOf<Row>::BatchesOf(std::unique_ptr<RowStream<Row>> stream, Build build, int64_t batch_size)
+    : ctx_({.threads = 1}), stream_(std::move(stream)), build_(std::move(build)) {
   TESSERA_CHECK_GT(batch_size, 0, "batch size");
   rows_.resize(static_cast<size_t>(batch_size));
 }
 
-std::optional<Batch> BatchSource::Next() {
+template <typename Row>
+std::optional<Batch> BatchesOf<Row>::Next() {
   size_t count = 0;
   int64_t first_row = 0, end_row = 0;
   while (count < rows_.size() && stream_->Next(rows_[count])) {
@@ -17,12 +18,24 @@ std::optional<Batch> BatchSource::Next() {
     if (count++ == 0) first_row = end_row - 1;
   }
   if (count == 0) return std::nullopt;
-  Batch batch = builder_.Build(ctx_, std::span(rows_).first(count));
+  Batch batch = build_(ctx_, std::span<const Row>(rows_).first(count));
   batch.first_row = first_row;
   batch.end_row = end_row;
   batch.fraction = stream_->fraction();
   batch.features.Sync(ctx_);  // what a device would have to be waited for
   return batch;
 }
+
+template class BatchesOf<ClickRow>;
+template class BatchesOf<TextLine>;
+
+BatchSource::BatchSource(std::unique_ptr<ClickRowStream> stream, BatchBuilder builder,
+                         int64_t batch_size)
+    : batches_(
+          std::move(stream),
+          [builder = std::move(builder)](Context& ctx, std::span<const ClickRow> rows) {
+            return builder.Build(ctx, rows);
+          },
+          batch_size) {}
 
 }  // namespace tessera

@@ -1,11 +1,12 @@
 #ifndef TESSERA_DATA_CLICK_ROW_STREAM_H_
 #define TESSERA_DATA_CLICK_ROW_STREAM_H_
-// A sequence of raw rows, and the range of a data set that one covers.
+// A sequence of raw rows, parsed or as their text, and the range of a data set that one covers.
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "data/click_row.h"
 
@@ -35,11 +36,19 @@ std::string PastEndText(const RowRange& range, int64_t rows,
 // The range with an end, in data of so many rows. Throws Error unless they fill it.
 RowRange FilledRange(RowRange range, int64_t rows, std::span<const std::string> files = {});
 
-class ClickRowStream {
+// A row that is not parsed yet.
+struct TextLine {
+  std::string text;
+  std::string_view path;  // of its file, valid as long as the stream
+  int64_t number = 0;     // in the file, from 1
+};
+
+template <typename Row>
+class RowStream {
  public:
-  virtual ~ClickRowStream() = default;
+  virtual ~RowStream() = default;
   // Fills `row`; false after the last one.
-  virtual bool Next(ClickRow& row) = 0;
+  virtual bool Next(Row& row) = 0;
   // The number of the row after the one that Next gave last.
   virtual int64_t next_row() const = 0;
   // About what share of the rows was given out, 0 to 1; absent where nobody knows.
@@ -47,6 +56,9 @@ class ClickRowStream {
   // Bad rows left out so far.
   virtual int64_t skipped_rows() const { return 0; }
 };
+
+using ClickRowStream = RowStream<ClickRow>;
+using TextLineStream = RowStream<TextLine>;
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_CLICK_ROW_STREAM_H_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/rank_rows.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
@@ -43,8 +44,8 @@ RowTableSource::RowTableSource(std::shared_ptr<const RowTable> table,
 RowTableSource::Places RowTableSource::NextPart() const {
   const int64_t rows = std::min(options_.batch_size, left());
   if (options_.drop_last && rows < options_.batch_size) return {place_, place_, place_};
-  const auto at = [&](int64_t r) { return place_ + rows * r / options_.ranks; };
-  return {at(options_.rank), at(options_.rank + 1), place_ + rows};
+  const RankRows mine = RowsOfRank(rows, options_.rank, options_.ranks);
+  return {place_ + mine.begin, place_ + mine.end, place_ + rows};
 }
 
 RowTableSource::Places RowTableSource::NextOfRound() const {

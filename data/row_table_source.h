@@ -5,8 +5,7 @@
 // row there; first_row and end_row of a batch are places.
 //
 // Of R ranks, each reads what is its own alone:
-//   kPartOfBatch   batch_size is of all ranks; rank r takes places [n·r/R, n·(r+1)/R) of each batch
-//                  of n, as TrainingRanks has it.
+//   kPartOfBatch   batch_size is of all ranks; each takes its rows of each batch (rank_rows.h).
 //   kWholeBatches  batch_size is of one rank; batches go round the ranks. What is left for the last
 //                  round is shared evenly, the first ranks one more; fewer rows than ranks go to
 //                  the round before. (TorchRec's InMemoryBinaryCriteoIterDataPipe.)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/base/report_text.h"
@@ -16,8 +17,9 @@ int64_t WindowBegin(const RowRange& range, const ShuffleOptions& shuffle, int64_
 
 }  // namespace
 
-ShuffledStream::ShuffledStream(const Open& open, RowRange range, const ShuffleOptions& shuffle,
-                               int64_t epoch, int64_t first_place)
+template <typename Row>
+ShuffledRows<Row>::ShuffledRows(const Open& open, RowRange range, const ShuffleOptions& shuffle,
+                                int64_t epoch, int64_t first_place)
     : range_(range), shuffle_(shuffle), epoch_(epoch) {
   CheckOptions(shuffle);
   const int64_t place = std::max(first_place, range.first);
@@ -31,7 +33,8 @@ ShuffledStream::ShuffledStream(const Open& open, RowRange range, const ShuffleOp
                        internal::Counted(window_begin_ + std::ssize(order_), "row")));
 }
 
-bool ShuffledStream::LoadWindow(int64_t window) {
+template <typename Row>
+bool ShuffledRows<Row>::LoadWindow(int64_t window) {
   window_ = window;
   window_begin_ = WindowBegin(range_, shuffle_, window);
   const int64_t end = WindowBegin(range_, shuffle_, window + 1);
@@ -46,7 +49,7 @@ bool ShuffledStream::LoadWindow(int64_t window) {
     }
     if (rows_.empty()) fraction_begin_ = stream_->fraction();
     if (ahead_number_ >= end) break;
-    rows_.push_back(ahead_);
+    rows_.push_back(std::move(ahead_));
     ahead_number_ = -1;
   }
   fraction_end_ = stream_->fraction();
@@ -56,17 +59,22 @@ bool ShuffledStream::LoadWindow(int64_t window) {
   return more || !rows_.empty();
 }
 
-std::optional<double> ShuffledStream::fraction() const {
+template <typename Row>
+std::optional<double> ShuffledRows<Row>::fraction() const {
   if (!fraction_begin_ || !fraction_end_ || order_.empty()) return fraction_end_;
   const double part = static_cast<double>(next_) / static_cast<double>(order_.size());
   return std::lerp(*fraction_begin_, *fraction_end_, part);
 }
 
-bool ShuffledStream::Next(ClickRow& row) {
+template <typename Row>
+bool ShuffledRows<Row>::Next(Row& row) {
   while (next_ == order_.size())
     if (!LoadWindow(window_ + 1)) return false;
-  row = rows_[static_cast<size_t>(order_[next_++])];
+  row = std::move(rows_[static_cast<size_t>(order_[next_++])]);
   return true;
 }
+
+template class ShuffledRows<ClickRow>;
+template class ShuffledRows<TextLine>;
 
 }  // namespace tessera

@@ -15,16 +15,17 @@
 
 namespace tessera {
 
-class ShuffledStream final : public ClickRowStream {
+template <typename Row>
+class ShuffledRows final : public RowStream<Row> {
  public:
   // Opens the range's rows from one on.
-  using Open = std::function<std::unique_ptr<ClickRowStream>(int64_t from)>;
+  using Open = std::function<std::unique_ptr<RowStream<Row>>(int64_t from)>;
   // Streams from place `first_place` of the epoch on; `open` is called once, for the rows from a
   // window's first on.
-  ShuffledStream(const Open& open, RowRange range, const ShuffleOptions& shuffle, int64_t epoch,
-                 int64_t first_place);
+  ShuffledRows(const Open& open, RowRange range, const ShuffleOptions& shuffle, int64_t epoch,
+               int64_t first_place);
 
-  bool Next(ClickRow& row) override;
+  bool Next(Row& row) override;
   int64_t next_row() const override { return window_begin_ + static_cast<int64_t>(next_); }
   // Takes each row of a window to have as many bytes.
   std::optional<double> fraction() const override;
@@ -37,15 +38,18 @@ class ShuffledStream final : public ClickRowStream {
   const RowRange range_;
   const ShuffleOptions shuffle_;
   const int64_t epoch_;
-  std::unique_ptr<ClickRowStream> stream_;
+  std::unique_ptr<RowStream<Row>> stream_;
   int64_t window_ = 0, window_begin_ = 0;
-  std::vector<ClickRow> rows_;                           // of the window
+  std::vector<Row> rows_;                                // of the window
   std::vector<int64_t> order_;                           // in which they are given out
   size_t next_ = 0;                                      // in order_
   std::optional<double> fraction_begin_, fraction_end_;  // of the stream, at the window's ends
-  ClickRow ahead_;                                       // read, but of a later window
+  Row ahead_;                                            // read, but of a later window
   int64_t ahead_number_ = -1;                            // its row; -1: none
 };
+
+using ShuffledStream = ShuffledRows<ClickRow>;
+using ShuffledLines = ShuffledRows<TextLine>;
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_SHUFFLED_STREAM_H_

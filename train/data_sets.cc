@@ -2,21 +2,17 @@
 
 #include <algorithm>
 
-#include "data/batch_source.h"
 #include "data/files/bag_folder.h"
-#include "data/files/criteo_stream.h"
 #include "data/files/data_files.h"
 #include "data/files/expand_paths.h"
+#include "data/files/line_reader.h"
 #include "data/files/multi_hot_rows.h"
 #include "data/files/ratings.h"
 #include "data/files/text_file.h"
 #include "data/read_ahead.h"
 #include "data/row_table_source.h"
 #include "data/rows/count_rows.h"
-#include "data/rows/text_row_source.h"
 #include "data/same_rows.h"
-#include "data/shuffled_stream.h"
-#include "data/split/split_stream.h"
 #include "data/synthetic/planted_rows.h"
 #include "data/synthetic/random_rows.h"
 #include "train/optimum.h"
@@ -34,10 +30,6 @@ bool Overlap(const RowRange& a, const RowRange& b) { return a.first < b.last && 
 // How many rows the data must have for a range.
 int64_t RowsFor(const RowRange& range) {
   return range.last == RowRange::kEnd ? range.first + 1 : range.last;
-}
-
-std::unique_ptr<DataSource> Ahead(std::unique_ptr<DataSource> source) {
-  return std::make_unique<ReadAhead>(std::move(source));
 }
 
 // Whether to count lines takes little beside an epoch: as they lie, they go by at the speed of the
@@ -123,8 +115,7 @@ void DataSets::CheckReadOnce(int64_t epochs) const {
     if (CanReadAgain(path)) continue;
     if (epochs > 1)
       throw Error(
-          Format("{}: it can be read once, but train.epochs is {}: expected 1 epoch, or a "
-                 "file",
+          Format("{}: it can be read once, but train.epochs is {}: expected 1 epoch, or a file",
                  path, epochs));
     if (data_.split) CheckSplitOnce(path);
     if (selection_.eval_files.empty() && selection_.eval_rows)
@@ -215,8 +206,7 @@ void DataSets::CheckSelection() const {
   if (!Overlap(TrainRows(), *eval_rows)) return;
   throw Error(
       Format("rows {} are for training and rows {} for evaluation, but no row may be both; choose "
-             "with --train-rows "
-             "and --eval-rows",
+             "with --train-rows and --eval-rows",
              TrainRows(), *eval_rows));
 }
 
@@ -302,51 +292,61 @@ RowRange DataSets::PlacesOf(const Rows& rows, const RowRange& range) {
   return rows.is_subset ? RowRange{} : range;
 }
 
-std::unique_ptr<ClickRowStream> DataSets::OpenClicks(const Rows& rows, RowRange range,
-                                                     int64_t from) const {
-  auto stream = std::make_unique<CriteoStream>(CriteoFiles{rows.files, selection_.skip_bad_lines},
-                                               range, from);
-  if (rows.filter == nullptr) return stream;
-  return std::make_unique<SplitStream>(std::move(stream), *rows.filter, features_, data_.missing);
+CriteoRows DataSets::ClicksOf(const Rows& rows) const {
+  return {{rows.files, selection_.skip_bad_lines}, rows.filter, features_, data_.missing};
 }
 
-std::unique_ptr<DataSource> DataSets::OpenText(const Rows& rows, RowRange range, int64_t batch_size,
-                                               int64_t first_row, int64_t epoch,
-                                               bool shuffled) const {
-  const bool whole = first_row <= range.first;
-  if (rules_ != nullptr)
-    return Ahead(
-        Counted(rows, whole,
-                std::make_unique<TextRowSource>(
-                    rules_, OwnFiles(rows),
-                    TextRowSourceOptions{.batch_size = batch_size,
-                                         .range = range,
-                                         .shuffle = shuffled ? data_.shuffle : std::nullopt,
-                                         .epoch = epoch,
-                                         .first_place = first_row})));
-  const auto open = [&](int64_t from) { return OpenClicks(rows, range, from); };
-  std::unique_ptr<ClickRowStream> stream;
-  if (shuffled && data_.shuffle)
-    stream = std::make_unique<ShuffledStream>(open, range, *data_.shuffle, epoch, first_row);
+// Ranks that read at once would each get some of the bytes.
+void DataSets::CheckReadByRanks(const Rows& rows, int ranks) const {
+  if (ranks == 1) return;
+  for (const std::string& path : rows.files)
+    if (!CanReadAgain(path))
+      throw Error(
+          Format("{}: it can be read once, but each of {} ranks reads all lines: expected a file",
+                 path, ranks));
+}
+
+// A rank parses its rows alone where the lines of a batch are known before any of them is parsed;
+// else every rank parses all.
+std::unique_ptr<DataSource> DataSets::OpenText(const Rows& rows, TextRowSourceOptions options,
+                                               bool counts) const {
+  CheckReadByRanks(rows, options.ranks);
+  const bool whole = options.first_place <= options.range.first;
+  if (selection_.skip_bad_lines || rows.filter != nullptr) {
+    counts &= options.rank == 0;
+    options.rank = 0;
+    options.ranks = 1;
+  }
+  RowFiles files = OwnFiles(rows);
+  if (!counts) files.unknown_items = nullptr;
+  std::unique_ptr<DataSource> source;
+  if (rules_ == nullptr)
+    source = OpenCriteoBatches(ClicksOf(rows), options);
   else
-    stream = open(first_row);
-  return Ahead(Counted(rows, whole,
-                       std::make_unique<BatchSource>(
-                           std::move(stream), BatchBuilder(features_, data_.missing), batch_size)));
+    source = std::make_unique<TextRowSource>(rules_, files, options);
+  return std::make_unique<ReadAhead>(Counted(rows, whole, std::move(source)));
 }
 
 std::unique_ptr<DataSource> DataSets::OpenTable(const Rows& rows,
-                                                const RowTableSourceOptions& options) const {
+                                                const RowTableSourceOptions& options,
+                                                bool counts) const {
   std::unique_ptr<DataSource> source = std::make_unique<RowTableSource>(rows.table, options);
-  if (rows.unknown != nullptr) source = CountedItems(std::move(source), features_, rows.unknown);
-  return Ahead(std::move(source));
+  if (rows.unknown != nullptr && counts)
+    source = CountedItems(std::move(source), features_, rows.unknown);
+  return std::make_unique<ReadAhead>(std::move(source));
 }
 
 std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch, int rank,
                                                 int ranks) const {
   CheckPlace(first_row);
   if (train_.table == nullptr)
-    return OpenText(train_, TrainRows(), batch_size_, first_row, epoch, true);
+    return OpenText(train_, {.batch_size = batch_size_,
+                             .range = TrainRows(),
+                             .shuffle = data_.shuffle,
+                             .epoch = epoch,
+                             .first_place = first_row,
+                             .rank = rank,
+                             .ranks = ranks});
   RowTableSourceOptions options{.batch_size = batch_size_,
                                 .range = PlacesOf(train_, TrainRows()),
                                 .shuffle = data_.shuffle,
@@ -357,11 +357,14 @@ std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch
   return OpenTable(train_, options);
 }
 
-std::unique_ptr<DataSource> DataSets::OpenEval() const {
+std::unique_ptr<DataSource> DataSets::OpenEval(int rank) const {
   const auto rows = EvalRows();
   if (!rows) return nullptr;
-  if (eval_.table == nullptr) return OpenText(eval_, *rows, kEvaluationBatch, 0, 0, false);
-  return OpenTable(eval_, {.batch_size = kEvaluationBatch, .range = PlacesOf(eval_, *rows)});
+  const bool counts = rank == 0;
+  if (eval_.table == nullptr)
+    return OpenText(eval_, {.batch_size = kEvaluationBatch, .range = *rows}, counts);
+  return OpenTable(eval_, {.batch_size = kEvaluationBatch, .range = PlacesOf(eval_, *rows)},
+                   counts);
 }
 
 std::optional<RowRange> DataSets::EpochRows() const {
@@ -372,7 +375,8 @@ std::optional<RowRange> DataSets::EpochRows() const {
 }
 
 std::unique_ptr<DataSource> DataSets::OpenInOrder(int64_t batch_size) const {
-  if (train_.table == nullptr) return OpenText(train_, TrainRows(), batch_size, 0, 0, false);
+  if (train_.table == nullptr)
+    return OpenText(train_, {.batch_size = batch_size, .range = TrainRows()});
   return OpenTable(train_, {.batch_size = batch_size, .range = PlacesOf(train_, TrainRows())});
 }
 

@@ -14,7 +14,9 @@
 #include "data/files/data_identity.h"
 #include "data/row_table.h"
 #include "data/row_table_source.h"
+#include "data/rows/criteo_batches.h"
 #include "data/rows/text_row_reader.h"
+#include "data/rows/text_row_source.h"
 #include "data/rows/unknown_items.h"
 #include "data/split/row_split.h"
 #include "data/split/split_counts.h"
@@ -71,13 +73,17 @@ class DataSets {
   DataSets(const RowInputs& inputs, DataSelection selection);
 
   // Batches of the rows to train on, in the order of an epoch, from the place `first_row` of it on
-  // (an end_row of its batches; 0: from the first), read ahead. Rank `rank` of several reads its
-  // own part of each batch alone, but for text, of which every rank gets all. Throws Error for a
-  // place after the last.
+  // (an end_row of its batches; 0: from the first), read ahead. Rank `rank` of several gets its
+  // part of each batch alone: of text, it reads all lines and parses its own. It gets whole batches
+  // of text that is split or whose bad lines are skipped, as only parsing says which rows a batch
+  // has.
+  // What the ranks count of unknown items adds up to that of all. Throws Error for a place after
+  // the last, and for a pipe that several ranks would read.
   std::unique_ptr<DataSource> OpenTrain(int64_t first_row, int64_t epoch = 0, int rank = 0,
                                         int ranks = 1) const;
-  // Whole batches, on every rank. Null if there are no rows for evaluation.
-  std::unique_ptr<DataSource> OpenEval() const;
+  // Whole batches, on every rank, of which the first counts unknown items. Null if there are no
+  // rows for evaluation.
+  std::unique_ptr<DataSource> OpenEval(int rank = 0) const;
 
   bool has_eval_rows() const { return EvalRows().has_value(); }
   // The places of an epoch, with their end; absent where that is only known when all are read
@@ -128,6 +134,7 @@ class DataSets {
                                             const std::vector<CategoricalFeature>& features) const;
   void ReadFirstRows(const std::vector<std::string>& files) const;
   void CheckReadOnce(int64_t epochs) const;
+  void CheckReadByRanks(const Rows& rows, int ranks) const;
   std::shared_ptr<const RowTable> MadeUp();
   void CheckSelection() const;
   void CheckEvalFiles(const RowRange& eval_rows) const;
@@ -141,13 +148,12 @@ class DataSets {
   std::optional<RowRange> EvalRows() const;
   RowFiles OwnFiles(const Rows& rows) const;
   static RowRange PlacesOf(const Rows& rows, const RowRange& range);
-  std::unique_ptr<DataSource> OpenText(const Rows& rows, RowRange range, int64_t batch_size,
-                                       int64_t first_row, int64_t epoch, bool shuffled) const;
-  std::unique_ptr<DataSource> OpenTable(const Rows& rows,
-                                        const RowTableSourceOptions& options) const;
-  // The rows of the range from row `from` on.
-  std::unique_ptr<ClickRowStream> OpenClicks(const Rows& rows, RowRange range,
-                                             int64_t from = 0) const;
+  CriteoRows ClicksOf(const Rows& rows) const;
+  // `counts`: whether to count unknown items.
+  std::unique_ptr<DataSource> OpenText(const Rows& rows, TextRowSourceOptions options,
+                                       bool counts = true) const;
+  std::unique_ptr<DataSource> OpenTable(const Rows& rows, const RowTableSourceOptions& options,
+                                        bool counts = true) const;
 
   // ---- data_sets_split.cc
   void CheckSplitOnce(const std::string& path) const;

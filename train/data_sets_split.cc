@@ -64,7 +64,7 @@ void DataSets::SplitRows() {
 bool DataSets::HasRow(const Rows& rows, const RowRange& range) const {
   if (rules_ == nullptr) {
     ClickRow row;
-    return OpenClicks(rows, range)->Next(row);
+    return OpenClicks(ClicksOf(rows), range)->Next(row);
   }
   RowFiles files = OwnFiles(rows);
   files.unknown_items = nullptr;  // these rows are read again

@@ -4,17 +4,16 @@
 #include <utility>
 
 #include "data/batch_rows.h"
+#include "data/rank_rows.h"
 #include "runtime/accumulation.h"
 #include "runtime/ops/arithmetic.h"
 
 namespace tessera {
 namespace {
 
-int64_t FirstRow(int64_t rows, int rank, int ranks) { return rows * rank / ranks; }
-
 std::vector<int64_t> RowsOfEach(int64_t rows, int ranks) {
   std::vector<int64_t> counts;
-  for (int r = 0; r < ranks; ++r) counts.push_back(RowsOfRank(rows, r, ranks));
+  for (int r = 0; r < ranks; ++r) counts.push_back(RowsOfRank(rows, r, ranks).size());
   return counts;
 }
 
@@ -43,17 +42,12 @@ Variable RowsOfAllRanks(Context& ctx, Communicator& comm, const Variable& x, int
 }
 
 int64_t FirstRowOfRank(const Communicator& comm, int64_t rows) {
-  return FirstRow(rows, comm.rank(), comm.size());
-}
-
-int64_t RowsOfRank(int64_t rows, int rank, int ranks) {
-  return FirstRow(rows, rank + 1, ranks) - FirstRow(rows, rank, ranks);
+  return RowsOfRank(rows, comm.rank(), comm.size()).begin;
 }
 
 Batch PartOfBatch(Context& ctx, const Communicator& comm, const Batch& batch) {
-  const int64_t begin = FirstRow(batch.size(), comm.rank(), comm.size()),
-                end = FirstRow(batch.size(), comm.rank() + 1, comm.size());
-  Batch part = RowsOfBatch(ctx, batch, begin, end);
+  const RankRows mine = RowsOfRank(batch.size(), comm.rank(), comm.size());
+  Batch part = RowsOfBatch(ctx, batch, mine.begin, mine.end);
   part.rows_of_all = batch.size();
   return part;
 }

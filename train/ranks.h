@@ -2,9 +2,10 @@
 #define TESSERA_TRAIN_RANKS_H_
 // Divides batches, losses and predictions among the ranks of one training.
 //
-// Every rank reads every batch and takes its part, rows [r·n/R, (r+1)·n/R) of n. A rank's loss is
-// its part's mean times R·n_r/n, so that the mean over the ranks, which is what dense gradients and
-// sharded tables take, is the mean over the batch, however unequal the parts.
+// A rank trains on its part of each batch (data/rank_rows.h): its source gives that alone, or
+// PartOfBatch takes it. A rank's loss is its part's mean times R·n_r/n, so that the mean over the
+// ranks, which is what dense gradients and sharded tables take, is the mean over the batch, however
+// unequal the parts.
 #include <functional>
 #include <vector>
 
@@ -25,9 +26,6 @@ struct TrainingRanks {
   WireCodecs codecs = {};
   OutputRoute route = OutputRoute::kAuto;
 };
-
-// Rows of `rows` that are rank r's.
-int64_t RowsOfRank(int64_t rows, int rank, int ranks);
 
 // This rank's part, maybe of no rows; first_row, end_row and fraction stay those of the batch.
 // REQUIRES: a batch of the host.

@@ -36,6 +36,20 @@ std::vector<size_t> Shown(const std::vector<RankReport>& ranks) {
   return shown;
 }
 
+internal::Json ToJson(const std::vector<FeatureItems>& counted) {
+  internal::Json json = internal::Json::array();
+  for (const FeatureItems& f : counted)
+    json.push_back({f.feature, f.words, f.rows, f.count.items, f.count.unknown});
+  return json;
+}
+
+std::vector<FeatureItems> ItemsFrom(const internal::Json& json) {
+  std::vector<FeatureItems> counted;
+  for (const internal::Json& f : json)
+    counted.push_back({f[0], f[1], f[2], {.items = f[3], .unknown = f[4]}});
+  return counted;
+}
+
 }  // namespace
 
 std::string RanksTable(const std::vector<RankReport>& ranks) {
@@ -59,6 +73,14 @@ void AddRanks(const std::vector<RankReport>& ranks, internal::Json& json) {
                              {"exchange_seconds", ranks[r].exchange_seconds},
                              {"waiting_seconds", ranks[r].exchange_seconds - LeastExchange(ranks)},
                              {"peak_bytes", ranks[r].memory.peak_bytes}});
+}
+
+void AddItemsOfRanks(Communicator& comm, UnknownItems& items) {
+  if (comm.backend() == "local") return;
+  const auto of_ranks = comm.GatherStringsSync(ToJson(items.All()).dump(), "unknown items");
+  if (!IsLeader(comm)) return;
+  for (size_t r = 1; r < of_ranks.size(); ++r)
+    items.Add(ItemsFrom(internal::ParseJson(of_ranks[r])));
 }
 
 }  // namespace tessera::cli

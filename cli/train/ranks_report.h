@@ -1,10 +1,12 @@
 #ifndef TESSERA_CLI_TRAIN_RANKS_REPORT_H_
 #define TESSERA_CLI_TRAIN_RANKS_REPORT_H_
-// The times of the ranks of a training, for people and as data.
+// The times of the ranks of a training, for people and as data, and what they counted together.
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "comm/communicator.h"
+#include "data/rows/unknown_items.h"
 #include "runtime/json/json_object.h"
 #include "train/run/training_report.h"
 
@@ -18,6 +20,10 @@ std::string RanksTable(const std::vector<RankReport>& ranks);
 // Adds "ranks": [{"rank", "seconds", "exchange_seconds", "waiting_seconds", "peak_bytes"}, …], if
 // there are any. Ranks that are threads of one process have its memory.
 void AddRanks(const std::vector<RankReport>& ranks, internal::Json& json);
+
+// Adds to the first rank's counts those of the other ranks. Ranks that are threads count together.
+// Every rank calls.
+void AddItemsOfRanks(Communicator& comm, UnknownItems& items);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_RANKS_REPORT_H_

@@ -23,6 +23,7 @@
 #include "cli/train/label_notes.h"
 #include "cli/train/mllog.h"
 #include "cli/train/rank_reports.h"
+#include "cli/train/ranks_report.h"
 #include "cli/train/run_recorder.h"
 #include "cli/train/train_command_flags.h"
 #include "cli/train/train_command_ranks.h"
@@ -273,6 +274,9 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                                              : RunTraining(trainer, data, options);
   const std::optional<VerifyReport> verified = EndVerify(verifier.get());
   const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
+  if (host != nullptr && !report.stopped)
+    for (const auto& items : {data.unknown_items(), data.unknown_eval_items()})
+      AddItemsOfRanks(*host, *items);
   if (is_leader && report.stopped) SayInterrupted(flags, signal);
   if (is_leader && !report.stopped)
     SayResults(flags, config, data, report, curve, verified, logs.run.get());

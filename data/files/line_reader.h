@@ -35,7 +35,10 @@ class LineReader {
   // About what share of the (compressed) bytes of all files was given out, 0 to 1; absent where one
   // of them is a pipe.
   std::optional<double> fraction() const;
-  // "FILE:LINE" of the line that Next returned last, counted from 1.
+  // The file of the line that Next returned last, and its number in it, from 1.
+  const std::string& path() const { return paths_[next_path_ - 1]; }
+  int64_t line_number() const { return line_number_; }
+  // "FILE:LINE" of it.
   std::string where() const;
 
  private:

@@ -139,6 +139,18 @@ void RowBlock::Truncate(const RowColumns& layout) {
   time.resize(layout.has_time ? count : 0);
 }
 
+std::vector<RowRun> CutRuns(std::span<const RowRun> runs, int64_t begin, int64_t end) {
+  std::vector<RowRun> cut;
+  int64_t before = 0;
+  for (const RowRun& run : runs) {
+    const int64_t rows = run.end - run.begin;
+    const int64_t first = std::max(begin - before, int64_t{0}), last = std::min(end - before, rows);
+    if (first < last) cut.push_back({run.block, run.begin + first, run.begin + last});
+    before += rows;
+  }
+  return cut;
+}
+
 Batch BatchOfRuns(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs) {
   const int64_t rows = RowsOf(runs);
   Batch batch;

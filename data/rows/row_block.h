@@ -2,6 +2,7 @@
 #define TESSERA_DATA_ROWS_ROW_BLOCK_H_
 // Rows that were read from text, a column at a time, before they are cut into batches.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,8 @@ struct RowShare {
   std::optional<double> Before(int64_t row) const;
 };
 
+struct RowLines;
+
 struct RowBlock {
   std::vector<FeatureColumn> features;
   std::vector<float> dense, labels;  // row-major
@@ -48,6 +51,8 @@ struct RowBlock {
   std::vector<int64_t> numbers;  // of each row, among all rows of the data
   std::vector<ItemCount> items;  // of each feature, in these rows
   BadLineCounts skipped;
+  // The text of the rows, in place of their columns, where it is parsed later (text_row_reader.h).
+  std::shared_ptr<const RowLines> lines;
   RowShare share;     // of the lines that became this block
   std::string error;  // of the line after the last row; "": none
 
@@ -61,6 +66,9 @@ struct RowRun {
   const RowBlock* block;
   int64_t begin, end;
 };
+
+// Rows [begin, end) of all that the runs have, in their order.
+std::vector<RowRun> CutRuns(std::span<const RowRun> runs, int64_t begin, int64_t end);
 
 // The rows of the runs, in their order, as one batch; where they came from is left to the caller.
 // labels: undefined without any, [B] for one, else [B, labels].

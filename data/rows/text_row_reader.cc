@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "data/files/line_reader.h"
 #include "data/first_ids.h"
@@ -15,13 +16,20 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kPiecesAThread = 4;  // of a round, so that all threads end it at about one time
+constexpr int64_t kRowsAtOnce = 64;    // that are worth a thread
 
 }  // namespace
 
-struct TextRowReader::Piece {
+// Lines of a file that follow each other.
+struct RowLines {
   TextPiece text;
   int64_t first_row = 0;
   std::shared_ptr<const FileColumns> columns;  // null for jsonl
+  std::vector<std::string_view> rows;          // of `text`, where they are parsed later
+};
+
+struct TextRowReader::Piece {
+  RowLines lines;
   RowShare share = {};
   std::shared_ptr<RowBlock> block;  // what became of it
 };
@@ -43,43 +51,72 @@ class TextRowReader::Parser {
 
   // Fills piece.block. A line that is bad ends it, unless such lines are skipped.
   void Parse(Piece& piece) {
-    piece.block = std::make_shared<RowBlock>(rows_.NewBlock(piece.text.lines));
+    piece.block = std::make_shared<RowBlock>(rows_.NewBlock(piece.lines.text.lines));
+    ForRows(piece.lines, [&](std::string_view line, int64_t row) {
+      return !reader_.TakesLine(row) || ParseLine(piece.lines, line, row, *piece.block);
+    });
     piece.block->share = piece.share;
-    std::string_view text = piece.text.text;
-    for (int64_t i = 0; i < piece.text.lines; ++i) {
-      const std::string_view line = TakeLine(text);
-      const int64_t row = piece.first_row + i;
-      if (row < reader_.range_.first) continue;
-      if (row >= reader_.range_.last) return;
-      if (!reader_.TakesLine(row)) continue;
-      if (std::ssize(line) > TextPieces::kMostLineBytes)
-        return End(piece, i, TextPieces::TooLong());
-      if (!ParseLine(line, row, i, piece)) return;
-    }
+  }
+
+  // Fills piece.block with lines, which it takes from the piece.
+  void Split(Piece& piece) {
+    piece.block = std::make_shared<RowBlock>();
+    piece.lines.rows.reserve(static_cast<size_t>(piece.lines.text.lines));
+    piece.block->numbers.reserve(static_cast<size_t>(piece.lines.text.lines));
+    ForRows(piece.lines, [&](std::string_view line, int64_t row) {
+      piece.lines.rows.push_back(line);
+      piece.block->numbers.push_back(row);
+      return true;
+    });
+    piece.block->lines = std::make_shared<RowLines>(std::exchange(piece.lines, {}));
+    piece.block->share = piece.share;
+  }
+
+  // The rows of runs of lines, up to a bad one.
+  std::shared_ptr<const RowBlock> Parse(std::span<const RowRun> runs, int64_t rows) {
+    auto block = std::make_shared<RowBlock>(rows_.NewBlock(rows));
+    for (const auto& [from, begin, end] : runs)
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+        if (!ParseLine(*from->lines, from->lines->rows[i], from->numbers[i], *block)) return block;
+    return block;
   }
 
  private:
-  bool ParseLine(std::string_view line, int64_t row, int64_t i, Piece& piece) {
+  // Calls fn(line, row) for the lines of the range until it returns false.
+  template <typename Fn>
+  void ForRows(const RowLines& lines, Fn&& fn) const {
+    std::string_view text = lines.text.text;
+    for (int64_t i = 0; i < lines.text.lines; ++i) {
+      const std::string_view line = TakeLine(text);
+      const int64_t row = lines.first_row + i;
+      if (row < reader_.range_.first) continue;
+      if (row >= reader_.range_.last || !fn(line, row)) return;
+    }
+  }
+
+  // False where the line ends the block.
+  bool ParseLine(const RowLines& lines, std::string_view line, int64_t row, RowBlock& block) {
+    const auto end = [&](const std::string& why) {
+      const int64_t number = lines.text.first_line + row - lines.first_row;
+      block.error = Format("{}:{}: {}", lines.text.path, number, why);
+      return false;
+    };
+    if (std::ssize(line) > TextPieces::kMostLineBytes) return end(TextPieces::TooLong());
     try {
       if (json_ != nullptr)
         json_->Read(line, cells_);
       else
-        columns_.Read(line, *piece.columns, cells_);
-      rows_.Append(cells_, json_ != nullptr ? places_ : piece.columns->places, row, *piece.block);
-      if (!reader_.TakesLastRow(*piece.block)) rows_.TakeBack(*piece.block);
+        columns_.Read(line, *lines.columns, cells_);
+      rows_.Append(cells_, json_ != nullptr ? places_ : lines.columns->places, row, block);
+      if (!reader_.TakesLastRow(block)) rows_.TakeBack(block);
       return true;
     } catch (const BadLine& bad) {
-      piece.block->Truncate(reader_.rules_->layout());
-      if (reader_.files_.skip_bad_lines) {
-        ++piece.block->skipped[bad.reason()];
-        return true;
-      }
-      End(piece, i, bad.what() + std::string(line.empty() ? kSkipsBlank : ""));
-      return false;
+      block.Truncate(reader_.rules_->layout());
+      if (!reader_.files_.skip_bad_lines)
+        return end(bad.what() + std::string(line.empty() ? kSkipsBlank : ""));
+      ++block.skipped[bad.reason()];
+      return true;
     }
-  }
-  static void End(Piece& piece, int64_t i, const std::string& why) {
-    piece.block->error = Format("{}:{}: {}", piece.text.path, piece.text.first_line + i, why);
   }
 
   const TextRowReader& reader_;
@@ -102,6 +139,8 @@ TextRowReader::TextRowReader(std::shared_ptr<const RowRules> rules, const RowFil
       ctx_({.threads = files.threads}) {
   TESSERA_CHECK(rules_->schema().is_text(), "rows of {} are not read from text",
                 rules_->schema().format);
+  TESSERA_CHECK(!files_.lines_alone || (!files_.skip_bad_lines && files_.filter == nullptr),
+                "lines of which some are left out by what they have");
   const int threads = ctx_.threads().threads();
   pieces_.resize(static_cast<size_t>(threads == 1 ? 1 : kPiecesAThread * threads));
   for (size_t i = 0; i < pieces_.size(); ++i) parsers_.push_back(std::make_unique<Parser>(*this));
@@ -137,41 +176,42 @@ bool TextRowReader::TakesLastRow(const RowBlock& block) const {
 }
 
 // Finds the columns in a piece that begins a file.
-void TextRowReader::TakeHeading(Piece& piece) {
+void TextRowReader::TakeHeading(TextPiece& text) {
   const DataSchema& schema = rules_->schema();
   if (schema.format == RowFormat::kJsonl) return;
-  const std::string where = Format("{}:1", piece.text.path);
+  const std::string where = Format("{}:1", text.path);
   std::vector<std::string> columns = schema.columns;
   if (columns.empty()) {
-    if (piece.text.lines == 0)
-      throw Error(Format("{}: expected a heading, got an empty file", piece.text.path));
-    columns = HeadingColumns(schema, TakeLine(piece.text.text), where);
-    ++piece.text.first_line;
-    --piece.text.lines;
+    if (text.lines == 0)
+      throw Error(Format("{}: expected a heading, got an empty file", text.path));
+    columns = HeadingColumns(schema, TakeLine(text.text), where);
+    ++text.first_line;
+    --text.lines;
   }
   columns_ = FindColumns(schema, columns, rules_->columns(), where);
 }
 
 // The share of a piece of the range, which begins where its first row does.
-RowShare TextRowReader::ShareOf(const Piece& piece) {
-  const TextPiece& text = piece.text;
-  RowShare share{piece.first_row, text.lines, text.fraction_before, text.fraction};
+RowShare TextRowReader::ShareOf(const RowLines& lines) {
+  const TextPiece& text = lines.text;
+  RowShare share{lines.first_row, text.lines, text.fraction_before, text.fraction};
   const auto before = share.Before(first_row_);
   if (!before) return share;
-  if (piece.first_row <= first_row_) fraction_before_ = *before;
+  if (lines.first_row <= first_row_) fraction_before_ = *before;
   for (auto* fraction : {&share.before, &share.end})
     *fraction = (**fraction - fraction_before_) / (1 - fraction_before_);
   return share;
 }
 
 bool TextRowReader::ReadPiece(Piece& piece) {
-  while (next_row_ < range_.last && text_.Next(piece.text)) {
-    if (piece.text.first_line == 1) TakeHeading(piece);
-    piece.columns = columns_;
-    piece.first_row = next_row_;
-    next_row_ += piece.text.lines;
-    piece.share = ShareOf(piece);
-    if (piece.text.lines > 0 && next_row_ > range_.first) return true;
+  RowLines& lines = piece.lines;
+  while (next_row_ < range_.last && text_.Next(lines.text)) {
+    if (lines.text.first_line == 1) TakeHeading(lines.text);
+    lines.columns = columns_;
+    lines.first_row = next_row_;
+    next_row_ += lines.text.lines;
+    piece.share = ShareOf(lines);
+    if (lines.text.lines > 0 && next_row_ > range_.first) return true;
   }
   return false;
 }
@@ -194,8 +234,11 @@ size_t TextRowReader::ReadRound() {
 void TextRowReader::Fill() {
   const auto count = static_cast<int64_t>(ReadRound());
   ParallelFor(ctx_, count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      parsers_[static_cast<size_t>(i)]->Parse(pieces_[static_cast<size_t>(i)]);
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+      if (files_.lines_alone)
+        parsers_[i]->Split(pieces_[i]);
+      else
+        parsers_[i]->Parse(pieces_[i]);
   });
   for (int64_t i = 0; i < count; ++i)
     blocks_.push_back(std::move(pieces_[static_cast<size_t>(i)].block));
@@ -209,7 +252,8 @@ std::shared_ptr<const RowBlock> TextRowReader::Next() {
   }
   std::shared_ptr<const RowBlock> block = std::move(blocks_.front());
   blocks_.pop_front();
-  if (files_.unknown_items != nullptr) files_.unknown_items->Add(*rules_, *block);
+  if (files_.unknown_items != nullptr && block->lines == nullptr)
+    files_.unknown_items->Add(*rules_, *block);
   for (const auto& [reason, count] : block->skipped) {
     skipped_[reason] += count;
     skipped_rows_ += count;
@@ -221,6 +265,25 @@ std::shared_ptr<const RowBlock> TextRowReader::Next() {
     blocks_.clear();
   }
   return block;
+}
+
+std::vector<std::shared_ptr<const RowBlock>> TextRowReader::Parse(std::span<const RowRun> runs) {
+  int64_t rows = 0;
+  for (const RowRun& run : runs) rows += run.end - run.begin;
+  const int64_t shares = std::clamp(rows / kRowsAtOnce, int64_t{1}, std::ssize(parsers_));
+  std::vector<std::shared_ptr<const RowBlock>> blocks(static_cast<size_t>(shares));
+  ParallelFor(ctx_, shares, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = rows * i / shares, last = rows * (i + 1) / shares;
+      const auto s = static_cast<size_t>(i);
+      blocks[s] = parsers_[s]->Parse(CutRuns(runs, first, last), last - first);
+    }
+  });
+  for (const auto& block : blocks) {
+    if (!block->error.empty()) throw Error(block->error);
+    if (files_.unknown_items != nullptr) files_.unknown_items->Add(*rules_, *block);
+  }
+  return blocks;
 }
 
 }  // namespace tessera

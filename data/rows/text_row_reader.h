@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct RowFiles {
   int64_t piece_bytes = 1 << 19;
   std::shared_ptr<UnknownItems> unknown_items = nullptr;  // counts those of the rows that are given
   std::shared_ptr<const RowFilter> filter = nullptr;      // gives the rows of its part alone
+  // Blocks have lines, of which Parse makes rows. Not with skip_bad_lines or a filter, which give
+  // rows by what they have.
+  bool lines_alone = false;
 };
 
 class TextRowReader {
@@ -46,6 +50,9 @@ class TextRowReader {
   // expected, what came" when all rows before a bad line were given, and for a range that the files
   // do not fill.
   std::shared_ptr<const RowBlock> Next();
+  // Parses the rows of runs of lines, in their order, on all threads. Throws Error as Next for the
+  // first bad line.
+  std::vector<std::shared_ptr<const RowBlock>> Parse(std::span<const RowRun> runs);
 
   // The reader has a context of its own, as it may run on another thread than the model. Between
   // calls of Next its threads are free for other work.
@@ -66,8 +73,8 @@ class TextRowReader {
   void Fill();
   // Reads a piece of which rows are wanted; false at the end.
   bool ReadPiece(Piece& piece);
-  void TakeHeading(Piece& piece);
-  RowShare ShareOf(const Piece& piece);
+  void TakeHeading(TextPiece& text);
+  RowShare ShareOf(const RowLines& lines);
   void FindKey();
   bool TakesLine(int64_t row) const;
   bool TakesLastRow(const RowBlock& block) const;

@@ -4,10 +4,21 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/rank_rows.h"
 #include "runtime/base/check.h"
 #include "runtime/base/report_text.h"
 
 namespace tessera {
+namespace {
+
+Batch BatchOfBlocks(Context& ctx, const RowColumns& layout,
+                    std::span<const std::shared_ptr<const RowBlock>> blocks) {
+  std::vector<RowRun> runs;
+  for (const auto& block : blocks) runs.push_back({block.get(), 0, block->rows()});
+  return BatchOfRuns(ctx, layout, runs);
+}
+
+}  // namespace
 
 // Gives out rows one after the other; their blocks stay until Release.
 class TextRowSource::Feed {
@@ -149,12 +160,14 @@ class TextRowSource::Shuffled final : public Feed {
 
 TextRowSource::TextRowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
                              const TextRowSourceOptions& options)
-    : rules_(std::move(rules)), batch_size_(options.batch_size), range_(options.range) {
-  TESSERA_CHECK_GT(batch_size_, 0, "batch size");
+    : rules_(std::move(rules)), options_(options) {
+  TESSERA_CHECK_GT(options.batch_size, 0, "batch size");
+  RowFiles read = files;
+  read.lines_alone = options.ranks > 1;
   if (options.shuffle)
-    feed_ = std::make_unique<Shuffled>(rules_, files, options, Shuffled::FirstWindow(options));
+    feed_ = std::make_unique<Shuffled>(rules_, read, options, Shuffled::FirstWindow(options));
   else
-    feed_ = std::make_unique<Plain>(rules_, files, options.range, options.first_place);
+    feed_ = std::make_unique<Plain>(rules_, read, options.range, options.first_place);
 }
 
 TextRowSource::~TextRowSource() = default;
@@ -165,15 +178,24 @@ BadLineCounts TextRowSource::skipped_by_reason() const { return feed_->reader().
 
 // Without an end, by bytes.
 std::optional<double> TextRowSource::Fraction(int64_t end_row) const {
-  return range_.last == RowRange::kEnd ? feed_->fraction() : range_.ShareBefore(end_row);
+  const RowRange& range = options_.range;
+  return range.last == RowRange::kEnd ? feed_->fraction() : range.ShareBefore(end_row);
+}
+
+Batch TextRowSource::ParsePart(int64_t rows) {
+  const RankRows mine = RowsOfRank(rows, options_.rank, options_.ranks);
+  const auto blocks = feed_->reader().Parse(CutRuns(runs_, mine.begin, mine.end));
+  Batch part = BatchOfBlocks(feed_->reader().context(), rules_->layout(), blocks);
+  part.rows_of_all = rows;
+  return part;
 }
 
 std::optional<Batch> TextRowSource::Next() {
   runs_.clear();
   feed_->Release();
-  int64_t first_row = 0, end_row = 0, row = 0;
+  int64_t first_row = 0, end_row = 0, row = 0, count = 0;
   const RowBlock* block = nullptr;
-  for (int64_t count = 0; count < batch_size_ && feed_->Next(block, row); ++count) {
+  for (; count < options_.batch_size && feed_->Next(block, row); ++count) {
     end_row = feed_->next_row();
     if (count == 0) first_row = end_row - 1;
     if (count > 0 && runs_.back().block == block && runs_.back().end == row)
@@ -183,7 +205,7 @@ std::optional<Batch> TextRowSource::Next() {
   }
   if (runs_.empty()) return std::nullopt;
   Context& ctx = feed_->reader().context();
-  Batch batch = BatchOfRuns(ctx, rules_->layout(), runs_);
+  Batch batch = options_.ranks > 1 ? ParsePart(count) : BatchOfRuns(ctx, rules_->layout(), runs_);
   batch.first_row = first_row;
   batch.end_row = end_row;
   batch.fraction = Fraction(end_row);
@@ -195,9 +217,7 @@ AllRows ReadAllRows(Context& ctx, std::shared_ptr<const RowRules> rules, const R
   TextRowReader reader(rules, files);
   std::vector<std::shared_ptr<const RowBlock>> blocks;
   while (auto block = reader.Next()) blocks.push_back(std::move(block));
-  std::vector<RowRun> runs;
-  for (const auto& block : blocks) runs.push_back({block.get(), 0, block->rows()});
-  return {BatchOfRuns(ctx, rules->layout(), runs), reader.skipped_rows()};
+  return {BatchOfBlocks(ctx, rules->layout(), blocks), reader.skipped_rows()};
 }
 
 }  // namespace tessera

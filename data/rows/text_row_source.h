@@ -20,11 +20,15 @@ struct TextRowSourceOptions {
   std::optional<ShuffleOptions> shuffle = {};  // absent: rows as they lie
   int64_t epoch = 0;                           // each is shuffled otherwise
   int64_t first_place = 0;  // where to begin, as an end_row says; 0: at the first
+  // Each of several ranks reads all lines and parses its rows of each batch alone
+  // (data/rank_rows.h).
+  int rank = 0, ranks = 1;
 };
 
 class TextRowSource final : public DataSource {
  public:
   // Throws Error for files that cannot be opened, and for a place that the data do not reach.
+  // REQUIRES: one rank, or neither bad lines that are left out nor a filter.
   TextRowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
                 const TextRowSourceOptions& options);
   ~TextRowSource() override;
@@ -40,10 +44,11 @@ class TextRowSource final : public DataSource {
 
   // About what share of the rows is given out before `end_row`.
   std::optional<double> Fraction(int64_t end_row) const;
+  // This rank's rows of a batch whose lines are in runs_.
+  Batch ParsePart(int64_t rows);
 
   std::shared_ptr<const RowRules> rules_;
-  const int64_t batch_size_;
-  const RowRange range_;
+  const TextRowSourceOptions options_;
   std::unique_ptr<Feed> feed_;
   std::vector<RowRun> runs_;
 };

@@ -52,6 +52,17 @@ void UnknownItems::Add(const std::vector<CategoricalFeature>& features,
   AddCounts(items);
 }
 
+void UnknownItems::Add(const std::vector<FeatureItems>& counted) {
+  const std::lock_guard lock(mutex_);
+  if (features_.empty()) {
+    features_ = counted;
+    return;
+  }
+  std::vector<ItemCount> items(features_.size());
+  for (size_t f = 0; f < counted.size(); ++f) items[f] = counted[f].count;
+  AddCounts(items);
+}
+
 void UnknownItems::AddCounts(const std::vector<ItemCount>& items) {
   for (size_t f = 0; f < features_.size(); ++f) {
     features_[f].count.items += items[f].items;

@@ -30,6 +30,8 @@ class UnknownItems {
   void Add(const RowRules& rules, const RowBlock& block);
   // Adds the items of a batch of these features, the same ones in each call, which are numbers.
   void Add(const std::vector<CategoricalFeature>& features, const std::vector<ItemCount>& items);
+  // Adds what another one has counted of the same features.
+  void Add(const std::vector<FeatureItems>& counted);
   std::vector<FeatureItems> All() const;
   // The features that have unknown items, those of the largest share first.
   std::vector<FeatureItems> WithUnknown() const;

@@ -168,12 +168,13 @@ class TrainingRun {
     return !evaluations_.empty() && evaluations_.back().at.step == trainer_.progress().step;
   }
 
+  int rank() const { return trainer_.comm() == nullptr ? 0 : trainer_.comm()->rank(); }
+  int ranks() const { return trainer_.comm() == nullptr ? 1 : trainer_.comm()->size(); }
+
   // The rest of the epoch, for this rank.
   std::unique_ptr<DataSource> OpenTrain() const {
     const TrainingProgress at = trainer_.progress();
-    const Communicator* const comm = trainer_.comm();
-    return data_.OpenTrain(at.row, at.epoch, comm == nullptr ? 0 : comm->rank(),
-                           comm == nullptr ? 1 : comm->size());
+    return data_.OpenTrain(at.row, at.epoch, rank(), ranks());
   }
 
   void TrainRows(EpochReport& epoch) {
@@ -246,7 +247,7 @@ class TrainingRun {
 
   // Absent without rows for evaluation, and where the run is stopped in it.
   std::optional<EvaluationValues> Evaluate(const EvaluationPoint& at) {
-    const auto source = data_.OpenEval();
+    const auto source = data_.OpenEval(rank());
     if (source == nullptr) return std::nullopt;
     const double begin = timer_.seconds();
     const EvaluationValues values = ValuesOf(*source);
