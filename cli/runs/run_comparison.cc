@@ -188,7 +188,8 @@ Json MeanJson(const MeanValue& value) {
 }
 
 double Speed(const KeptRun& run) {
-  return run.training_seconds > 0 ? static_cast<double>(run.rows) / run.training_seconds : kNoValue;
+  return run.training_seconds > 0 ? static_cast<double>(run.timed_rows) / run.training_seconds
+                                  : kNoValue;
 }
 
 Json NoteJson(const KeptRun& run) { return run.note.empty() ? Json() : Json(run.note); }

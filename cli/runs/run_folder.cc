@@ -86,7 +86,7 @@ void CheckDiffers(const Json& value, const std::string& where) {
 void CheckStart(const Json& value, const std::string& where) {
   JsonObject start(value, where);
   KeptRun run;
-  start.Optional("rows", run.rows);
+  start.Optional("rows", run.timed_rows);
   start.Optional("seconds", run.seconds);
   start.Optional("training_seconds", run.training_seconds);
   EpochsAtStop(start);
@@ -132,6 +132,13 @@ void Put(CurvePoint point, std::map<int64_t, CurvePoint>& points) {
   if (before != points.end() && std::isnan(NumberIn(point.values, kTrainLoss)))
     point.values[kTrainLoss] = before->second.values[kTrainLoss];
   points[point.step] = std::move(point);
+}
+
+// The rows that loss.json counts; absent where there is none, or a damaged one.
+std::optional<int64_t> CountedRows(const std::string& folder) {
+  const std::string path = PathIn(folder, kRunLoss);
+  if (!std::filesystem::exists(path)) return {};
+  return IntegerIn(Json::parse(ReadTextFile(path), nullptr, /*allow_exceptions=*/false), kRunRows);
 }
 
 // The lines of metrics.jsonl that KeepLinesUpTo keeps.
@@ -290,10 +297,11 @@ KeptRun ReadKeptRun(const std::string& folder) {
     run.pipeline = TextIn(start, "pipeline");
     run.wire_codecs = TextIn(start, "wire_codecs");
     if (!start.contains("rows")) continue;
-    run.rows += start.value("rows", int64_t{0});
+    run.timed_rows += start.value("rows", int64_t{0});
     run.seconds += start.value("seconds", 0.0);
     run.training_seconds += start.value("training_seconds", 0.0);
   }
+  run.rows = CountedRows(folder).value_or(run.timed_rows);
   return run;
 }
 

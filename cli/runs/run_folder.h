@@ -15,7 +15,7 @@
 //   curve.jsonl    a line an evaluation, or without rows for evaluation a line an epoch
 //   loss.json      {"since_line": [{"step", "rows", "loss_sum"}, …]}: the rows that were trained
 //                  after the last line of curve.jsonl, and their loss, as of the last two saves;
-//                  and the epochs so far (cli/train/run_epochs.h)
+//                  and the rows and epochs so far (cli/train/run_epochs.h)
 //   result.json    the report of --json: rows, epochs and evaluations of all starts, the rest of
 //                  the last one
 //   last.safetensors, best.safetensors    checkpoints; folders last and best with ranks, and last
@@ -35,6 +35,7 @@ inline constexpr char kRunDocument[] = "run.json", kRunConfig[] = "config.json",
                       kRunCurve[] = "curve.jsonl", kRunLoss[] = "loss.json",
                       kRunResult[] = "result.json";
 inline constexpr char kRunFailed[] = "failed", kRunError[] = "error";  // keys of run.json
+inline constexpr char kRunRows[] = "rows";  // of loss.json and result.json: of the whole run
 inline constexpr char kTrainLoss[] = "train_loss";
 
 bool IsRunFolder(const std::string& folder);
@@ -100,8 +101,9 @@ struct KeptRun {
   TrainConfig config;
   std::optional<RunFinish> finished;
   int64_t epochs_at_stop = 0;  // that were trained where a signal stopped it last
-  // Sums over starts that ended by themselves.
-  int64_t rows = 0;
+  int64_t rows = 0;            // of the whole run, as of its last save
+  // Sums over starts that were not killed.
+  int64_t timed_rows = 0;
   double seconds = 0, training_seconds = 0;
   // JSON of the last start: ranges and fingerprints of the data, and what else changes bits.
   std::string train_data = {}, eval_data = {}, pipeline = {}, wire_codecs = {};

@@ -70,6 +70,7 @@ void RunEpochs::GoOn(const std::string& folder, const TrainingProgress& from) {
     for (const Json& epoch : ListIn(kept, kEpochs))
       if (epoch.at("epoch").get<int64_t>() <= from.epoch) ended_.push_back(epoch);
     TakeUnderWay(folder, ListIn(kept, kUnderWay), from);
+    saved_rows_ = Rows();
   } catch (const std::exception&) {  // of values that are no such document's
   }
 }
@@ -133,9 +134,18 @@ void RunEpochs::OnSave(int64_t step, bool best) {
   one.seconds = Seconds();
   one.best = best;
   saved_.push_back(one);
+  if (!best || std::ranges::all_of(saved_, &UnderWay::best)) saved_rows_ = Rows();
+}
+
+int64_t RunEpochs::Rows() const {
+  const bool goes_on = ended_.empty() || ended_.back().at("epoch") != now_.epoch;
+  int64_t rows = goes_on ? now_.rows : 0;  // of an epoch that has not ended
+  for (const Json& epoch : ended_) rows += epoch.at("rows").get<int64_t>();
+  return rows;
 }
 
 void RunEpochs::AddTo(Json& document) const {
+  document[kRunRows] = saved_rows_;
   document[kEpochs] = ended_;
   document[kUnderWay] = Json::array();
   for (const UnderWay& one : saved_)
@@ -148,10 +158,7 @@ void RunEpochs::AddTo(Json& document) const {
 }
 
 void RunEpochs::AddTo(Json& report, const std::string& folder) const {
-  const bool goes_on = ended_.empty() || ended_.back().at("epoch") != now_.epoch;
-  int64_t rows = goes_on ? now_.rows : 0;  // of an epoch in which it stopped early
-  for (const Json& epoch : ended_) rows += epoch.at("rows").get<int64_t>();
-  report["rows"] = rows;
+  report[kRunRows] = Rows();
   report[kEpochs] = ended_;
   if (!report.contains(kEvaluations)) return;
   Json all = Json::array();

@@ -3,6 +3,7 @@
 // The epochs of a run over all of its starts, as result.json tells them: one that a start began and
 // a later one ended has the rows, loss and seconds of both. Between starts loss.json keeps them:
 //
+//   "rows": N                               of the whole run, as of the last save
 //   "epochs": [{"epoch", "rows", …}, …]     as in result.json, those that have ended
 //   "under_way": [{"step", "epoch", "rows", "loss_sum", "seconds", "best"}, …]
 //                                           the epoch that goes on, as of the last two saves of
@@ -20,8 +21,8 @@ namespace tessera::cli {
 
 class RunEpochs {
  public:
-  // Takes up what the folder keeps of a run that stands at `from`: in loss.json, or, where it was
-  // finished, in result.json. What is not there, or damaged, is left out.
+  // Takes up what the folder keeps of a run that stands at `from`: in loss.json, or, where that is
+  // missing, in result.json. What is not there, or damaged, is left out.
   void GoOn(const std::string& folder, const TrainingProgress& from);
 
   void OnStep(const StepReport& step);
@@ -47,11 +48,13 @@ class RunEpochs {
   void TakeUnderWay(const std::string& folder, const internal::Json& saved,
                     const TrainingProgress& from);
   double Seconds() const { return now_.seconds + watch_.seconds(); }
+  int64_t Rows() const;  // of the whole run
 
   std::vector<internal::Json> ended_;
   UnderWay now_;     // .seconds: of starts before this one
   Stopwatch watch_;  // since the epoch, or this start, began
   std::vector<UnderWay> saved_;
+  int64_t saved_rows_ = 0;  // Rows() as of the last save of the last checkpoint, else of the best
 };
 
 }  // namespace tessera::cli

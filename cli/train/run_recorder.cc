@@ -386,7 +386,6 @@ void RunRecorder::End(const TrainingRunReport& report, const TrainingProgress& a
     const std::string stop =
         report.evaluations ? StopName(report.evaluations->stop) : std::string();
     document_["finished"] = {{"epochs", at.epoch}, {"step", at.step}, {"stopped_early", stop}};
-    fs::remove(PathIn(folder_, kRunLoss));
   }
   EndStart(report.stopped ? "interrupted" : "finished");
 }

@@ -38,8 +38,10 @@ for of in curve, metrics:
 EOF
 }
 
-# same_result RUN RUN: the results tell the same epochs, rows and evaluations, times aside.
+# same_result RUN RUN: the results tell the same epochs, rows and evaluations, times aside, and
+# tessera runs the same rows.
 same_result() {
+  run 0 runs "$@" --json compared.json --metric train_loss
   python3 - "$@" <<'EOF' || fail "results differ: $*"
 import json, sys
 def of(folder):
@@ -49,6 +51,8 @@ def of(folder):
   return {key: result[key] for key in ("rows", "epochs", "evaluations", "best")}
 first, second = (of(folder) for folder in sys.argv[1:])
 assert first == second and first["epochs"], (first, second)
+for compared in json.load(open("compared.json"))["runs"]:
+  assert compared["rows"] == first["rows"], (compared, first)
 EOF
 }
 
@@ -61,7 +65,7 @@ mv out said
 same_state plain.st runs/a/last.safetensors || fail "--run changed what is trained"
 same_state plain_best.st runs/a/best.safetensors || fail "--run has another best model"
 [ "$(ls runs/a | tr '\n' ' ')" = "best.safetensors config.json curve.jsonl last.safetensors \
-log.txt metrics.jsonl result.json run.json " ] || fail "$(ls runs/a)"
+log.txt loss.json metrics.jsonl result.json run.json " ] || fail "$(ls runs/a)"
 python3 - <<'EOF' || fail "run.json, result.json, curve.jsonl"
 import json
 run = json.load(open("runs/a/run.json"))
@@ -217,6 +221,30 @@ run 0 train --config short.json --patience 3 --epochs 20 --run at_once
 same_curve at_once patient
 same_result at_once patient
 same_state at_once/last.safetensors patient/last.safetensors || fail "more patience has other bits"
+
+# ---- stopped inside an epoch by its target, then killed: in the end its rows are of all starts
+inside=(train --config short.json --threads 2 --epochs 3 --eval-every 5)
+run 0 "${inside[@]}" --run inside_whole
+target=$(python3 -c 'import json
+print(json.load(open("inside_whole/result.json"))["evaluations"][2]["auc"])')
+run 0 "${inside[@]}" --run inside --stop-at auc=$target
+json inside/result.json 'd["stopped_early"] == "target" and d["rows"] < 2000'
+python3 - "$tessera" "${inside[@]}" --stop-at none --checkpoint-every 4 --run inside <<'EOF' ||
+import json, subprocess, sys
+def rows(): return json.load(open("inside/loss.json"))["rows"]
+before = rows()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+while rows() == before and process.poll() is None: pass
+process.kill()
+process.wait()
+sys.exit(rows() == before)
+EOF
+  fail "nothing was saved"
+run 0 runs inside --json inside.json
+json inside.json "d['runs'][0]['rows'] == json.load(open('inside/loss.json'))['rows']"
+[ -e inside/result.json ] || run 0 "${inside[@]}" --stop-at none --run inside
+same_result inside_whole inside
+same_curve inside_whole inside
 run 0 train --config short.json --stop-at auc=0.5 --epochs 20 --run aimed
 json aimed/run.json 'd["finished"]["stopped_early"] == "target"'
 fails_saying "--run aimed: this run is finished: it stopped early by its target 0.5: another \
