@@ -50,13 +50,21 @@ std::string ProgramText(const CheckpointSummary& summary) {
                                p.epoch, p.row, p.step, p.seed);
 }
 
-// "best auc 0.7672, of step 79 (epoch 1); 2 evaluations since"; "" if there was none.
+// "best auc 0.7672, of step 79 (epoch 1); 2 evaluations since", and whether one is due; "" if there
+// was none.
 std::string EvaluationText(const std::string& saved) {
   const EvaluationState state = EvaluationStateFromText(saved);
-  if (!state.best) return "";
-  return Format("best {} {}, of step {} (epoch {}); {} since\n", state.metric,
-                Fixed(state.best->value, 4), state.best->at.step, state.best->at.epoch,
-                Counted(state.since_best, "evaluation"));
+  std::string text;
+  if (state.best)
+    text = Format("best {} {}, of step {} (epoch {}); {} since\n", state.metric,
+                  Fixed(state.best->value, 4), state.best->at.step, state.best->at.epoch,
+                  Counted(state.since_best, "evaluation"));
+  if (state.due)
+    text += Format(
+        "the evaluation of step {} was not made yet when it was saved; --resume makes "
+        "it first\n",
+        state.due->step);
+  return text;
 }
 
 std::string AsText(const CheckpointSummary& summary) {

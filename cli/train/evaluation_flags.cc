@@ -136,9 +136,22 @@ bool IsBestOf(const std::string& best, const ResumedRun& resumed) {
   }
 }
 
-std::string MissingBest(const std::string& best, const std::string& evaluation) {
-  if (best.empty() || std::filesystem::exists(best)) return "";
-  const EvaluationState state = EvaluationStateFromText(evaluation);
+std::optional<EvaluatedRows> EvaluatedIn(const DataSets& data) {
+  return data.has_eval_rows() ? std::optional(EvaluatedRowsOf(data)) : std::nullopt;
+}
+
+std::string DueText(const TrainConfig& config, const std::string& evaluation,
+                    const std::optional<EvaluatedRows>& rows) {
+  const auto due = EvaluationStateFromText(evaluation).due;
+  if (!due || !rows || !config.evaluation) return "";
+  return Format("the evaluation of step {} was not made yet when it was saved, and is made first",
+                due->step);
+}
+
+std::string MissingBest(const std::string& best, const TrainConfig& config,
+                        const std::string& evaluation, const std::optional<EvaluatedRows>& rows) {
+  if (best.empty() || !config.evaluation || std::filesystem::exists(best)) return "";
+  const EvaluationState state = StateFor(config, evaluation, rows);
   if (!state.best) return "";
   return Format(
       "{} of step {} is the best {} so far, but its model is not in {}, which gets the "
@@ -146,8 +159,9 @@ std::string MissingBest(const std::string& best, const std::string& evaluation) 
       state.best->value, state.best->at.step, state.metric, best);
 }
 
-std::string StoppedEarlyText(const TrainConfig& config, const std::string& evaluation) {
-  const EarlyStop stop = StopOf(config, evaluation);
+std::string StoppedEarlyText(const TrainConfig& config, const std::string& evaluation,
+                             const std::optional<EvaluatedRows>& rows) {
+  const EarlyStop stop = StopOf(config, evaluation, rows);
   if (stop == EarlyStop::kNone) return "";
   if (stop == EarlyStop::kPatience)
     return Format("stopped early by its patience of {}: a larger --patience, or 0, goes on with it",

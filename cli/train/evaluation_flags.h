@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "train/config/train_config.h"
 #include "train/resume_changes.h"
+#include "train/run/evaluated_rows.h"
 
 namespace tessera::cli {
 
@@ -26,13 +27,25 @@ void ApplyEvaluationFlags(const EvaluationFlags& flags, TrainConfig& config);
 // data, seed and configuration, but for the length and the evaluations of the run.
 bool IsBestOf(const std::string& best, const ResumedRun& resumed);
 
-// The sentence about a best model so far that is not in `best`, a path where nothing is yet; "" if
-// there is none. evaluation: TrainingProgress::evaluation of what the run goes on from.
-std::string MissingBest(const std::string& best, const std::string& evaluation);
+// The rows for evaluation; absent where there are none.
+std::optional<EvaluatedRows> EvaluatedIn(const DataSets& data);
 
-// Why a training whose checkpoint keeps this `evaluation` has stopped early by the configuration,
-// and what goes on with it: "stopped early by its patience of 2: …"; "" where it has not.
-std::string StoppedEarlyText(const TrainConfig& config, const std::string& evaluation);
+// Below, `evaluation` is TrainingProgress::evaluation of what the run goes on from, and `rows` are
+// those that it is evaluated on; absent: the same as before.
+
+// The sentence about a best model so far that is not in `best`, a path where nothing is yet; "" if
+// there is none.
+std::string MissingBest(const std::string& best, const TrainConfig& config,
+                        const std::string& evaluation, const std::optional<EvaluatedRows>& rows);
+
+// The sentence about an evaluation that was due where the checkpoint was saved; "" if none was.
+std::string DueText(const TrainConfig& config, const std::string& evaluation,
+                    const std::optional<EvaluatedRows>& rows);
+
+// Why a training has stopped early by the configuration, and what goes on with it: "stopped early
+// by its patience of 2: …"; "" where it has not.
+std::string StoppedEarlyText(const TrainConfig& config, const std::string& evaluation,
+                             const std::optional<EvaluatedRows>& rows = {});
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_EVALUATION_FLAGS_H_

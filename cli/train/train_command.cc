@@ -42,6 +42,7 @@
 #include "train/pipeline/pipeline_kind.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/resume_changes.h"
+#include "train/run/evaluation_schedule.h"
 #include "train/run/training_run.h"
 #include "train/training_memory.h"
 
@@ -152,7 +153,8 @@ bool Load(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is_l
                                    : LoadOnRank(flags, trainer, resumed.form, is_leader);
 }
 
-void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is_leader) {
+void Resume(const TrainFlags& flags, Trainer& trainer, const DataSets& data, Resumed& resumed,
+            bool is_leader) {
   if (!Load(flags, trainer, resumed, is_leader)) {
     if (is_leader) Warn(flags.resume + " holds weights alone: optimizers start afresh");
     if (trainer.comm() == nullptr) resumed.chain.reset();
@@ -166,13 +168,18 @@ void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is
   if (const int64_t epochs = trainer.config().epochs; progress.epoch >= epochs)
     return Note(Format("{} done: nothing is left to train",
                        epochs == 1 ? "the epoch is" : Format("all {} epochs are", epochs)));
-  const std::string early = StoppedEarlyText(trainer.config(), progress.evaluation);
+  const std::string early =
+      StoppedEarlyText(trainer.config(), progress.evaluation, EvaluatedIn(data));
   if (!early.empty()) Note(Format("nothing is left to train: it {}", early));
 }
 
-void SayMissingBest(const TrainFlags& flags, const TrainingProgress& progress) {
-  const std::string missing = MissingBest(flags.evaluation.best, progress.evaluation);
-  if (!missing.empty()) Note("resume: " + missing);
+// Says what of its evaluations the run that goes on has yet to make, and what it lacks.
+void SayEvaluationsBefore(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
+                          const std::string& evaluation) {
+  const std::optional<EvaluatedRows> rows = EvaluatedIn(data);
+  for (const std::string& text : {DueText(config, evaluation, rows),
+                                  MissingBest(flags.evaluation.best, config, evaluation, rows)})
+    if (!text.empty()) Note("resume: " + text);
 }
 
 // Refuses changes that make no sense; returns one sentence for each change that is accepted.
@@ -180,7 +187,11 @@ std::vector<std::string> ChangesSince(const TrainFlags& flags, const TrainConfig
                                       const DataSets& data, const Resumed& resumed) {
   const std::optional<ResumedRun> run = RunOf(flags, resumed);
   if (!run) return {};
-  return ResumeChanges(*run, config, data.train_identity(), flags.other_data);
+  std::vector<std::string> changes =
+      ResumeChanges(*run, config, data.train_identity(), flags.other_data);
+  const std::string forgotten = ForgottenText(config, run->progress.evaluation, EvaluatedIn(data));
+  if (!forgotten.empty()) changes.push_back(forgotten);
+  return changes;
 }
 
 TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resumed) {
@@ -262,10 +273,11 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (is_leader) SayLabelsLeft(config);
   if (is_leader) WarnOfLabelsAmongInputs(config);
   if (is_leader) SayRows(config, data);
-  if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
+  if (!flags.resume.empty()) Resume(flags, trainer, data, resumed, is_leader);
   if (is_leader) SayChanges(changes);
   if (is_leader) SayRemoved(flags, resumed.progress);
-  if (is_leader && resumed.progress) SayMissingBest(flags, *resumed.progress);
+  if (is_leader && resumed.progress)
+    SayEvaluationsBefore(flags, config, data, resumed.progress->evaluation);
   if (logs.run != nullptr && is_leader) logs.run->Begin(config, data, StartOf(ctx, trainer, flags));
   const std::unique_ptr<RunVerifier> verifier = BeginVerify(flags, std::move(record), trainer);
   LossCurve curve;

@@ -216,6 +216,36 @@ TEST(EvaluationSchedule, RemembersInText) {
             "missing");
 }
 
+TEST(EvaluationSchedule, ABestValueOfOtherRowsIsForgotten) {
+  const EvaluatedRows before{.data = "rows 0 100\n5 00ff 00ff file a.tsv\n", .split = ""};
+  EvaluatedRows renamed = before, range = before, split = before;
+  renamed.data = "rows 0 100\n5 00ff 00ff file b.tsv\n";
+  range.data = "rows 100 200\n5 00ff 00ff file a.tsv\n";
+  split.split = "random";
+  Taken run({.patience = 2});
+  run.schedule.GoOnFrom("", before);
+  for (const double auc : {0.6, 0.5, 0.5}) run.Take(Auc(auc));
+  const std::string text = run.schedule.Text();
+  const TrainConfig config = ConfigOf({.patience = 2});
+  for (const auto& same : {std::optional(before), std::optional(renamed), {}}) {
+    EXPECT_EQ(StopOf(config, text, same), EarlyStop::kPatience);
+    EXPECT_EQ(ForgottenText(config, text, same), "");
+  }
+  for (const EvaluatedRows& other : {range, split}) {
+    EXPECT_EQ(StopOf(config, text, other), EarlyStop::kNone);
+    EvaluationSchedule schedule(config, {});
+    schedule.GoOnFrom(text, other);
+    EXPECT_FALSE(schedule.state().best);
+    EXPECT_EQ(schedule.state().rows, other);
+  }
+  EXPECT_EQ(ForgottenText(config, text, range),
+            "evaluation rows were 0:100, are 100:200: the best value so far, auc 0.6 of step 1, is "
+            "forgotten");
+  EXPECT_EQ(ForgottenText(ConfigOf({.metric = "loss"}), text, before),
+            "evaluations were compared by auc, are compared by loss: the best value so far, auc "
+            "0.6 of step 1, is forgotten");
+}
+
 TEST(EvaluationSchedule, OtherSettingsGoOnWithATrainingThatStopped) {
   Taken run({.target = 0.9, .patience = 2});
   run.Take(Auc(0.6));

@@ -51,6 +51,12 @@ EvaluationState StateFromJson(const Json& json) {
   };
   read_point("last", state.last);
   read_point("due", state.due);
+  if (const Json* value = object.Find("rows")) {
+    JsonObject rows(*value, object.at("rows"));
+    rows.Required("data", state.rows.emplace().data);
+    rows.Required("split", state.rows->split);
+    rows.Finish();
+  }
   object.Finish();
   return state;
 }
@@ -77,10 +83,18 @@ void CheckTarget(const EvaluationConfig& config, const EvaluationMetric& metric)
                      metric.name));
 }
 
-// The state that `text` says; if it is of another metric, the best begins anew.
-EvaluationState StateOf(const std::string& text, const EvaluationMetric& metric) {
+// Whether both are known, and differ.
+bool AreOther(const std::optional<EvaluatedRows>& was, const std::optional<EvaluatedRows>& is) {
+  return was && is && !was->SameContent(*is);
+}
+
+// Returns the state as StateFor does.
+EvaluationState StateOf(const std::string& text, const EvaluationMetric& metric,
+                        const std::optional<EvaluatedRows>& rows) {
   EvaluationState state = EvaluationStateFromText(text);
-  if (state.metric == metric.name) return state;
+  const bool forgets = state.metric != metric.name || AreOther(state.rows, rows);
+  if (rows) state.rows = rows;
+  if (!forgets) return state;
   state.metric = metric.name;
   state.best.reset();
   state.since_best = 0;
@@ -105,6 +119,7 @@ std::string ToText(const EvaluationState& state) {
   }
   if (state.last) json["last"] = ToJson(*state.last);
   if (state.due) json["due"] = ToJson(*state.due);
+  if (state.rows) json["rows"] = {{"data", state.rows->data}, {"split", state.rows->split}};
   return json.dump();
 }
 
@@ -114,10 +129,30 @@ EvaluationState EvaluationStateFromText(const std::string& text) {
                                 StateFromJson);
 }
 
-EarlyStop StopOf(const TrainConfig& config, const std::string& text) {
+EvaluationState StateFor(const TrainConfig& config, const std::string& text,
+                         const std::optional<EvaluatedRows>& rows) {
+  return StateOf(text, MetricOf(config, config.evaluation->metric), rows);
+}
+
+std::string ForgottenText(const TrainConfig& config, const std::string& text,
+                          const std::optional<EvaluatedRows>& rows) {
+  const EvaluationState was = EvaluationStateFromText(text);
+  if (!config.evaluation || !was.best) return "";
+  const EvaluationState is = StateFor(config, text, rows);
+  if (is.best) return "";
+  const std::string why =
+      AreOther(was.rows, rows)
+          ? ChangeText(*was.rows, *rows)
+          : Format("evaluations were compared by {}, are compared by {}", was.metric, is.metric);
+  return Format("{}: the best value so far, {} {} of step {}, is forgotten", why, was.metric,
+                was.best->value, was.best->at.step);
+}
+
+EarlyStop StopOf(const TrainConfig& config, const std::string& text,
+                 const std::optional<EvaluatedRows>& rows) {
   if (!config.evaluation) return EarlyStop::kNone;
   const EvaluationMetric metric = MetricOf(config, config.evaluation->metric);
-  return StopBy(StateOf(text, metric), *config.evaluation, metric);
+  return StopBy(StateOf(text, metric, rows), *config.evaluation, metric);
 }
 
 std::string ShortIntervalText(const TrainConfig& config,
@@ -151,7 +186,10 @@ EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
   interval_rows_ = std::max<int64_t>(1, static_cast<int64_t>(steps)) * step_rows_;
 }
 
-void EvaluationSchedule::GoOnFrom(const std::string& text) { state_ = StateOf(text, metric_); }
+void EvaluationSchedule::GoOnFrom(const std::string& text,
+                                  const std::optional<EvaluatedRows>& rows) {
+  state_ = StateOf(text, metric_, rows);
+}
 
 // The number of whole intervals before a row; a row of 0 is that before the epoch's first.
 int64_t EvaluationSchedule::IntervalOf(int64_t row) const {

@@ -15,6 +15,7 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
 #include "train/evaluation_metric.h"
+#include "train/run/evaluated_rows.h"
 #include "train/run/training_report.h"
 
 namespace tessera {
@@ -26,15 +27,26 @@ struct EvaluationState {
   int64_t since_best = 0;              // evaluations after the best one
   // The last evaluation that counted, and one that is to be made before the next step.
   std::optional<EvaluationPoint> last, due;
+  std::optional<EvaluatedRows> rows = {};  // that are evaluated; absent: unknown
   friend bool operator==(const EvaluationState&, const EvaluationState&) = default;
 };
 std::string ToText(const EvaluationState& state);
 // The inverse; of "" a state that remembers nothing. Throws Error for other text.
 EvaluationState EvaluationStateFromText(const std::string& text);
 
+// Returns what a training by this configuration, evaluated on these rows, takes over of the text
+// that a checkpoint keeps: if that is of another metric or of other rows, the best begins anew.
+// Rows that are absent count as the same. REQUIRES: the configuration has "evaluation".
+EvaluationState StateFor(const TrainConfig& config, const std::string& text,
+                         const std::optional<EvaluatedRows>& rows);
+// A sentence that says what of the text StateFor forgets, and why; "" if it forgets nothing.
+std::string ForgottenText(const TrainConfig& config, const std::string& text,
+                          const std::optional<EvaluatedRows>& rows);
+
 // Whether a training whose checkpoint keeps this text of its evaluations has nothing left to train
 // by the configuration's target or patience.
-EarlyStop StopOf(const TrainConfig& config, const std::string& text);
+EarlyStop StopOf(const TrainConfig& config, const std::string& text,
+                 const std::optional<EvaluatedRows>& rows = {});
 
 // A sentence for people where the configuration's fraction of an epoch is less than one step, so
 // that each step is evaluated; "" where it is not.
@@ -47,8 +59,8 @@ class EvaluationSchedule {
   // epoch of unknown rows.
   EvaluationSchedule(const TrainConfig& config, const std::optional<RowRange>& epoch_rows);
 
-  // Goes on from what `text` says; if that is of another metric, the best begins anew.
-  void GoOnFrom(const std::string& text);
+  // Goes on from what `text` says, as StateFor.
+  void GoOnFrom(const std::string& text, const std::optional<EvaluatedRows>& rows = {});
   std::string Text() const { return ToText(state_); }
 
   // The next step is the first after `at`.

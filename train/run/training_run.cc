@@ -10,6 +10,7 @@
 #include "runtime/base/check.h"
 #include "train/checkpoint/kept_checkpoints.h"
 #include "train/pipeline/trainer_pipeline.h"
+#include "train/run/evaluated_rows.h"
 #include "train/run/evaluation_schedule.h"
 #include "train/run/measure_ranks.h"
 #include "train/run/measure_tables.h"
@@ -107,7 +108,7 @@ class TrainingRun {
     CheckEvaluations(config, data_, options_);
     if (config.evaluation && data_.has_eval_rows()) {
       schedule_.emplace(config, epoch_rows_);
-      schedule_->GoOnFrom(trainer_.progress().evaluation);
+      schedule_->GoOnFrom(trainer_.progress().evaluation, EvaluatedRowsOf(data_));
     }
     trainer_.SetEvaluation("");
   }

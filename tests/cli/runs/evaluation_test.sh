@@ -145,6 +145,34 @@ run 0 train --resume last.st --epochs 11 --best best.st
 run 0 train --resume last.st --epochs 11 --best fresh.st
 has out "is the best auc so far, but its model is not in fresh.st"
 
+# ---- other rows for evaluation, or another metric: the best value is forgotten, and that is said
+clicks=(--data clicks.tsv --train-rows 0:600)
+run 0 train --config ten.json "${clicks[@]}" --eval-rows 600:800 --epochs 8 --patience 1 \
+  --checkpoint moved.st
+has out "stopped early"
+run 0 train --resume moved.st "${clicks[@]}" --eval-rows 600:800 --epochs 9
+has out "nothing is left to train"
+lacks out "forgotten"
+run 0 train --resume moved.st "${clicks[@]}" --eval-rows 800:1000 --epochs 9 --best moved_best.st \
+  --checkpoint moved_on.st
+has out "resume: evaluation rows were 600:800, are 800:1000: the best value so far, auc 0."
+lacks out "nothing is left to train"
+lacks out "is the best auc so far"
+has out "saved moved_best.st, the best model"
+run 0 train --resume moved_on.st "${clicks[@]}" --eval-rows 800:1000 --epochs 10 --patience 0
+lacks out "forgotten"
+run 0 train --resume moved.st "${clicks[@]}" --eval-rows 600:800 --epochs 9 --best by_loss_best.st \
+  --eval-metric log_loss
+has out "resume: evaluations were compared by auc, are compared by log_loss: the best value so far"
+lacks out "so far, but its model is not in"
+
+# ---- saved before the evaluation of its step: that is said wherever its best value is shown
+run 0 train --config ten.json --epochs 1 --eval-every 12 --checkpoint due.st
+run 0 inspect due.st
+has out "the evaluation of step 32 was not made yet when it was saved"
+run 0 train --resume due.st --epochs 2
+has out "resume: the evaluation of step 32 was not made yet when it was saved, and is made first"
+
 # ---- several tasks: by the name of one
 cat >tasks.json <<'END'
 {"tables": [{"name": "a", "rows": 100, "dim": 4, "features": ["user"]}],
