@@ -70,12 +70,12 @@ bool IsPartOf(const fs::path& path, const fs::path& folder) {
 }  // namespace
 
 void Outputs::CheckNothingIsLost(const std::string& path, const std::string& saved,
-                                 const std::string& begun_from) const {
+                                 const std::string& begun_from, const std::string& advice) const {
   if (overwrite_ || saved.empty() || IsSame(path, begun_from)) return;
   throw Error(
-      Format("{}: {} is there, which this command did not begin from: name another path, or give "
+      Format("{}: {} is there, which this command did not begin from: {}name another path, or give "
              "--overwrite to replace it",
-             path, saved == path ? "a file" : saved));
+             path, saved == path ? "a file" : saved, advice.empty() ? "" : advice + "; else "));
 }
 
 // Throws for a folder of something else, --overwrite or not: it would be mixed with what is there.
@@ -122,13 +122,14 @@ void Outputs::Lock(const std::string& path, OutputLock::Of of) {
   locks_.emplace_back(path, of);
 }
 
-void Outputs::AddFile(const std::string& path, const std::string& begun_from) {
+void Outputs::AddFile(const std::string& path, const std::string& begun_from,
+                      const std::string& advice) {
   if (path.empty()) return;
   CheckFile(path);
   if (IsStream(path)) return;
   CheckApart(path, begun_from);
   Lock(path, OutputLock::Of::kFile);
-  CheckNothingIsLost(path, HoldsBytes(path) ? path : "", begun_from);
+  CheckNothingIsLost(path, HoldsBytes(path) ? path : "", begun_from, advice);
 }
 
 void Outputs::AddLines(const std::string& path, const Report& report, bool goes_on) {
@@ -150,7 +151,8 @@ void Outputs::AddReport(const std::string& path, const Report& report) {
   written_.push_back(path);
 }
 
-void Outputs::AddFolder(const std::string& path, const std::string& begun_from) {
+void Outputs::AddFolder(const std::string& path, const std::string& begun_from,
+                        const std::string& advice) {
   if (path.empty()) return;
   CheckIsNamed(path);
   CheckApart(path, begun_from);
@@ -162,7 +164,7 @@ void Outputs::AddFolder(const std::string& path, const std::string& begun_from) 
   Lock(path, OutputLock::Of::kFolder);
   const std::string saved = SavedIn(path);
   if (saved.empty()) CheckNoStranger(path, begun_from);
-  CheckNothingIsLost(path, saved, begun_from);
+  CheckNothingIsLost(path, saved, begun_from, advice);
 }
 
 void AddOverwriteFlag(Command command, bool& overwrite) {

@@ -23,9 +23,12 @@ class Outputs {
       : overwrite_(overwrite), looks_only_(looks_only), reads_(std::move(reads)) {}
 
   // Claims a file, or what a folder holds, until this is destroyed. `begun_from`: what the command
-  // goes on from, "" for nothing. Throws Error, naming the path. "" claims nothing.
-  void AddFile(const std::string& path, const std::string& begun_from = "");
-  void AddFolder(const std::string& path, const std::string& begun_from = "");
+  // goes on from, "" for nothing. Throws Error, naming the path. "" claims nothing. `advice`: what
+  // to do first where something is there, "--resume a.st goes on with it"; "": nothing.
+  void AddFile(const std::string& path, const std::string& begun_from = "",
+               const std::string& advice = "");
+  void AddFolder(const std::string& path, const std::string& begun_from = "",
+                 const std::string& advice = "");
   // A file that lines are added to; `goes_on`: to those of an earlier run.
   void AddLines(const std::string& path, const Report& report, bool goes_on);
   void AddReport(const std::string& path, const Report& report);
@@ -37,7 +40,7 @@ class Outputs {
   void Lock(const std::string& path, OutputLock::Of of);
   static void CheckNoStranger(const std::string& path, const std::string& begun_from);
   void CheckNothingIsLost(const std::string& path, const std::string& saved,
-                          const std::string& begun_from) const;
+                          const std::string& begun_from, const std::string& advice = "") const;
 
   bool overwrite_, looks_only_;
   std::vector<std::string> reads_, written_;

@@ -58,10 +58,12 @@ bool SaysLengthOrEvaluation(const ConfigKey& key) {
   return key.table.empty() && (key.key == "train.epochs" || key.key.starts_with("evaluation"));
 }
 
-// The metadata of a checkpoint in one file, or of one that ranks saved; its tensors are not read.
+// The metadata of a checkpoint in any form; of a file, and of what ranks saved, no tensor is read.
 std::map<std::string, std::string> MetadataOf(const std::string& path) {
-  if (DetectForm(path) == SavedForm::kRanks) return OpenFolderOfRanks(path).info().metadata;
-  return SafetensorsFile(path).metadata();
+  const SavedForm form = DetectForm(path);
+  if (IsOfRanks(form)) return OpenFolderOfRanks(path).info().metadata;
+  return form == SavedForm::kFile ? SafetensorsFile(path).metadata()
+                                  : ReadCheckpoint(path).metadata;
 }
 
 bool HaveSameConfig(const std::string& a, const std::string& b) {
@@ -121,6 +123,16 @@ void ApplyEvaluationFlags(const EvaluationFlags& flags, TrainConfig& config) {
   if (!flags.stop_at.empty()) SetTarget(flags, evaluation);
   evaluation.patience = flags.patience.value_or(evaluation.patience);
   config.evaluation = evaluation;
+}
+
+bool IsOfTraining(const std::string& path) {
+  if (!std::filesystem::exists(path)) return false;
+  try {
+    const auto metadata = MetadataOf(path);
+    return ParseProgress(metadata) && metadata.contains("config");
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 bool IsBestOf(const std::string& best, const ResumedRun& resumed) {

@@ -23,6 +23,9 @@ void AddEvaluationFlags(Command app, EvaluationFlags& flags);
 // makes no sense, and for two metrics.
 void ApplyEvaluationFlags(const EvaluationFlags& flags, TrainConfig& config);
 
+// Whether a checkpoint that a training saved is there, from which --resume goes on.
+bool IsOfTraining(const std::string& path);
+
 // Whether the checkpoint `best` is of the training that goes on from `resumed`: both have the same
 // data, seed and configuration, but for the length and the evaluations of the run.
 bool IsBestOf(const std::string& best, const ResumedRun& resumed);

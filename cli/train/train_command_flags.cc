@@ -234,6 +234,14 @@ void CheckIncremental(const TrainFlags& flags) {
   if (flags.checkpoint.empty()) throw Error("--incremental needs --checkpoint to say where");
 }
 
+// The advice where a training that begins would replace a checkpoint; "" for what is none, and where
+// the training goes on from another one.
+std::string GoOnAdvice(const TrainFlags& flags, const std::string& path) {
+  if (flags.overwrite || !flags.resume.empty() || !flags.run.empty() || !IsOfTraining(path))
+    return "";
+  return Format("--resume {} goes on with the training that saved it", path);
+}
+
 // Read again, as tables with fewer rows may not fit their features.
 TrainConfig WithFewerRows(TrainConfig config, int64_t most) {
   for (EmbeddingBagConfig& table : config.tables)
@@ -366,9 +374,9 @@ Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
   Outputs outputs(flags.overwrite, ReadBy(flags), /*looks_only=*/flags.dry_run);
   if (UnderMpirun() && MpiRank() != 0) return outputs;
   if (with_ranks || flags.incremental)
-    outputs.AddFolder(flags.checkpoint, flags.resume);
+    outputs.AddFolder(flags.checkpoint, flags.resume, GoOnAdvice(flags, flags.checkpoint));
   else
-    outputs.AddFile(flags.checkpoint, flags.resume);
+    outputs.AddFile(flags.checkpoint, flags.resume, GoOnAdvice(flags, flags.checkpoint));
   outputs.AddLines(flags.metrics, kMetricLines, /*goes_on=*/!flags.resume.empty());
   outputs.AddLines(flags.verify, kRunRecord, /*goes_on=*/true);
   outputs.AddReport(flags.json, kEvaluation);
@@ -385,9 +393,9 @@ void ClaimBest(const TrainFlags& flags, bool with_ranks, const std::optional<Res
   const std::string& best = flags.evaluation.best;
   const std::string& begun_from = resumed && IsBestOf(best, *resumed) ? best : flags.resume;
   if (with_ranks)
-    outputs.AddFolder(best, begun_from);
+    outputs.AddFolder(best, begun_from, GoOnAdvice(flags, best));
   else
-    outputs.AddFile(best, begun_from);
+    outputs.AddFile(best, begun_from, GoOnAdvice(flags, best));
 }
 
 std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags) {

@@ -50,17 +50,19 @@ refused() {
   local path=$1
   shift
   fails_saying "$path: " "$@"
-  has err "did not begin from: name another path, or give --overwrite"
+  has err "${advice:-did not begin from: }name another path, or give --overwrite"
   sums | cmp - before || fail "tessera $*: changed what was there"
 }
-refused model.safetensors train --config small.json --checkpoint model.safetensors
+for saved in model.safetensors "chain --incremental" "ranks --ranks 2" \
+  "rank_chains --ranks 2 --incremental"; do
+  path=${saved%% *}
+  advice="did not begin from: --resume $path goes on with the training that saved it; else " \
+    refused $path train --config small.json --checkpoint $saved
+done
 refused model.safetensors train --resume other.safetensors --config small.json \
   --checkpoint model.safetensors
 refused metrics.jsonl train --config small.json --metrics metrics.jsonl
-refused chain train --config small.json --checkpoint chain --incremental
 refused chain train --resume model.safetensors --checkpoint chain --incremental
-refused ranks train --config small.json --ranks 2 --checkpoint ranks
-refused rank_chains train --config small.json --ranks 2 --checkpoint rank_chains --incremental
 refused model.safetensors export ranks --out model.safetensors
 refused model.safetensors compact chain --out model.safetensors
 refused rows reshard ranks --world-size 3 --plan row_wise --out rows
