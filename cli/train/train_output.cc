@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 #include "cli/show/log.h"
@@ -108,6 +109,28 @@ LogFields FieldsOf(const EpochReport& epoch) {
   return fields;
 }
 
+// Says an evaluation once the next step shows that the epoch goes on: where it does not, the line of
+// the epoch says it.
+class EvaluationLines {
+ public:
+  EvaluationLines() = default;
+  EvaluationLines(const EvaluationLines&) = delete;
+  EvaluationLines& operator=(const EvaluationLines&) = delete;
+  ~EvaluationLines() { Say(); }
+
+  void Add(const EvaluationReport& report) {
+    unsaid_ = [line = EvaluationLine(report), fields = FieldsOf(report)] { Note(line, fields); };
+  }
+  void Say() {
+    if (unsaid_) unsaid_();
+    LeaveOut();
+  }
+  void LeaveOut() { unsaid_ = nullptr; }
+
+ private:
+  std::function<void()> unsaid_;
+};
+
 void SaySplit(const DataSets& data) {
   if (const auto split = data.split())
     Note(SplitText(split, data.split_counts()), SplitFields(*split, data.split_counts()));
@@ -128,20 +151,22 @@ std::string TablesText(const std::vector<EmbeddingBagConfig>& tables) {
 TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, const DataSets& data,
                                 LossCurve& curve, const RunLogs& logs) {
   Progress progress;
-  bool in_epoch = false;
+  EvaluationLines evaluations;
   options.on_warning = [](const std::string& warning) { Warn(warning); };
-  options.on_epoch_begin = [&](int64_t) { in_epoch = true; };
   options.on_evaluation = [&](const EvaluationReport& report) {
     progress.LeaveOut(report.seconds);
-    if (in_epoch && report.ends_epoch) return;  // the line of the epoch says it
-    Note(EvaluationLine(report), FieldsOf(report));
+    evaluations.Add(report);
   };
   options.on_step = [&, then = options.on_step](const StepReport& step) {
+    evaluations.Say();
     then(step);
     curve.Add(step.examples, step.loss);
     progress.OnStep(step);
   };
-  options.on_epoch = [&](const EpochReport& epoch) { Note(EpochLine(epoch), FieldsOf(epoch)); };
+  options.on_epoch = [&](const EpochReport& epoch) {
+    evaluations.LeaveOut();
+    Note(EpochLine(epoch), FieldsOf(epoch));
+  };
   if (logs.run != nullptr) logs.run->Record(options);
   return logs.mllog == nullptr ? RunTraining(trainer, data, options)
                                : RunLogged(*logs.mllog, options, trainer, data);

@@ -102,6 +102,17 @@ PYTHON
   same_tensors whole_best.st part_best.st || fail "$form: another best model"
 done
 
+# ---- an evaluation at the end of an epoch has one line, whether steps or a fraction ask for it
+for every in "--eval-every 8" "--eval-every 0.25"; do
+  run 0 $run --epochs 2 $every --json lines.json
+  lacks out "1.00 of it, step 32"
+  [ "$(grep -c "^epoch .*AUC" out)" -eq "$(python3 -c \
+    'import json; print(len(json.load(open("lines.json"))["evaluations"]))')" ] ||
+    fail "$every: lines of evaluations: $(cat out)"
+done
+run 0 train --config ten.json --data eval.tsv --eval zeros.tsv --eval-every 16  # of unknown length
+[ "$(grep -c "^epoch .*log-loss" out)" -eq 1 ] || fail "lines of evaluations: $(cat out)"
+
 # ---- a fraction below one step evaluates each step, and says so
 run 0 $run --eval-every 0.001
 has out "evaluation.every: 0.001 of an epoch of 32 steps is less than one step, so each step is"
