@@ -367,11 +367,11 @@ std::unique_ptr<DataSource> DataSets::OpenEval(int rank) const {
                    counts);
 }
 
-std::optional<RowRange> DataSets::EpochRows() const {
-  if (train_.filter != nullptr) return {};
-  RowRange rows = PlacesOf(train_, TrainRows());
-  if (train_.table != nullptr) rows.last = std::min(rows.last, train_.table->rows());
-  return rows.last == RowRange::kEnd ? std::nullopt : std::optional(rows);
+std::optional<RowRange> DataSets::KnownPlaces(const Rows& rows, const RowRange& range) {
+  if (rows.filter != nullptr) return {};
+  RowRange places = PlacesOf(rows, range);
+  if (rows.table != nullptr) places.last = std::min(places.last, rows.table->rows());
+  return places.last == RowRange::kEnd ? std::nullopt : std::optional(places);
 }
 
 std::unique_ptr<DataSource> DataSets::OpenInOrder(int64_t batch_size) const {

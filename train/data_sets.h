@@ -88,7 +88,12 @@ class DataSets {
   bool has_eval_rows() const { return EvalRows().has_value(); }
   // The places of an epoch, with their end; absent where that is only known when all are read
   // (text, of which no range of rows was asked for, or which is split).
-  std::optional<RowRange> EpochRows() const;
+  std::optional<RowRange> EpochRows() const { return KnownPlaces(train_, TrainRows()); }
+  // Those of an evaluation, likewise; absent, too, where there is none.
+  std::optional<RowRange> EvaluationRows() const {
+    const auto rows = EvalRows();
+    return rows ? KnownPlaces(eval_, *rows) : std::nullopt;
+  }
 
   // Batches of the rows that would be trained on, as they lie.
   std::unique_ptr<DataSource> OpenInOrder(int64_t batch_size) const;
@@ -148,6 +153,7 @@ class DataSets {
   std::optional<RowRange> EvalRows() const;
   RowFiles OwnFiles(const Rows& rows) const;
   static RowRange PlacesOf(const Rows& rows, const RowRange& range);
+  static std::optional<RowRange> KnownPlaces(const Rows& rows, const RowRange& range);
   CriteoRows ClicksOf(const Rows& rows) const;
   // `counts`: whether to count unknown items.
   std::unique_ptr<DataSource> OpenText(const Rows& rows, TextRowSourceOptions options,

@@ -8,11 +8,13 @@
 #include "cli/show/numbers.h"
 #include "cli/show/split_text.h"
 #include "cli/train/checkpoint_room.h"
+#include "cli/train/evaluation_flags.h"
 #include "cli/train/keep_last.h"
 #include "cli/train/train_output.h"
 #include "models/embedding_model.h"
 #include "models/ranking_net_size.h"
 #include "runtime/base/check.h"
+#include "train/run/evaluation_schedule.h"
 
 namespace tessera::cli {
 namespace {
@@ -38,6 +40,27 @@ std::string RowsText(const TrainConfig& config, const DataSets& data) {
                   data.split() ? " that the split leaves" : "", Count(step));
   }
   return text + (data.has_eval_rows() ? "; others for evaluation" : "; none for evaluation");
+}
+
+// How many rows are evaluated, when, by which metric, and where that ends the training; "" without
+// rows for it.
+std::string EvaluationText(const TrainConfig& config, const DataSets& data) {
+  if (!data.has_eval_rows()) return "";
+  std::optional<int64_t> rows;
+  if (const auto known = data.EvaluationRows()) rows = known->last - known->first;
+  if (const auto counted = data.split_counts().Of(RowPart::kEval); !rows && counted)
+    rows = counted->rows;
+  std::string text = Format("{}, {}", rows ? Counted(*rows, "row") : "all rows of its text",
+                            IntervalText(config, data.EpochRows()));
+  if (!config.evaluation) return text;
+  const EvaluationConfig& evaluation = *config.evaluation;
+  const std::string metric = StateFor(config, "", {}).metric;
+  text += Format("; compared by {}", metric);
+  if (evaluation.target) text += Format("; stops at {} {}", metric, *evaluation.target);
+  if (evaluation.patience > 0)
+    text +=
+        Format("; stops after {} without a better one", Counted(evaluation.patience, "evaluation"));
+  return text;
 }
 
 std::string EpochsText(const TrainConfig& config, const std::optional<TrainingProgress>& from) {
@@ -68,10 +91,12 @@ void PrintDryRun(const TrainFlags& flags, const TrainConfig& config, const DataS
              BytesText(there.bytes), there.source);
   for (const auto& [what, text] :
        {std::pair{"model", ModelText(config)}, std::pair{"rows", RowsText(config, data)},
+        std::pair{"evaluation", EvaluationText(config, data)},
         std::pair{"epochs", EpochsText(config, from)}, std::pair{"memory", memory},
         std::pair{"disk", CheckpointRoomText(flags, config)},
         std::pair{"writes", WritesText(flags)}, std::pair{"removes", RemovedText(flags, from)}})
-    if (!text.empty()) std::printf("%-8s %s\n", what, text.c_str());
+    if (!text.empty()) std::printf("%-10s %s\n", what, text.c_str());
+  SayInterval(config, data);
   std::fputs(SplitText(data.split(), data.split_counts()).c_str(), stdout);
   std::printf("Everything is as a start needs it. Nothing was trained or written (--dry-run).\n");
 }

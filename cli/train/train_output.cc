@@ -193,10 +193,17 @@ void SayIfProductsAreSlow(const Context& ctx) {
         "train.dense_products=library, which gives other last bits");
 }
 
+void SayInterval(const TrainConfig& config, const DataSets& data) {
+  if (!data.has_eval_rows()) return;
+  const std::string short_interval = ShortIntervalText(config, data.EpochRows());
+  if (!short_interval.empty()) Note(short_interval);
+  const std::string unreached = UnreachedIntervalText(config, data.EpochRows());
+  if (!unreached.empty()) Warn(unreached);
+}
+
 void SayRows(const TrainConfig& config, const DataSets& data) {
   SaySplit(data);
-  const std::string short_interval = ShortIntervalText(config, data.EpochRows());
-  if (!short_interval.empty() && data.has_eval_rows()) Note(short_interval);
+  SayInterval(config, data);
 }
 
 void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,

@@ -35,8 +35,11 @@ void SayInterrupted(const TrainFlags& flags, int signal);
 // Warns where this CPU makes dense products far slower than a library would.
 void SayIfProductsAreSlow(const Context& ctx);
 
-// Says how rows are split, with what is known of the parts, if they are; and that each step is
-// evaluated where the configuration's fraction of an epoch is less than one.
+// Says that each step is evaluated where the configuration's fraction of an epoch is less than one,
+// and warns of a number of steps that is never reached inside an epoch.
+void SayInterval(const TrainConfig& config, const DataSets& data);
+
+// Says how rows are split, with what is known of the parts, if they are; then as SayInterval.
 void SayRows(const TrainConfig& config, const DataSets& data);
 
 // Prints the curve, the table and what was saved; writes --json, with what --verify found. `run`

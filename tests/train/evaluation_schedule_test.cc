@@ -96,6 +96,23 @@ TEST(EvaluationSchedule, AFractionBelowAStepIsSaid) {
   EXPECT_EQ(ShortIntervalText(SmallConfig(), RowRange{0, 64}), "");
 }
 
+TEST(EvaluationSchedule, StepsThatEndInsideNoEpochAreSaid) {
+  const auto said = [](int64_t every_steps, int64_t epochs) {
+    TrainConfig config = ConfigOf({.every_steps = every_steps});
+    config.epochs = epochs;
+    return UnreachedIntervalText(config, RowRange{0, 640});  // 10 steps an epoch
+  };
+  EXPECT_EQ(said(25, 2),
+            "evaluation.every_steps: 25 (--eval-every) is never reached inside an epoch, which has "
+            "10 steps, of 20 in all: the ends of epochs alone are evaluated");
+  EXPECT_NE(said(20, 9), "");
+  EXPECT_EQ(said(25, 3), "");
+  EXPECT_EQ(said(4, 1), "");
+  EXPECT_EQ(UnreachedIntervalText(ConfigOf({.every_steps = 99}), {}), "");
+  EXPECT_EQ(IntervalText(ConfigOf({.every = 0.25}), RowRange{0, 640}),
+            "every 0.25 of an epoch (2 steps) and after each epoch");
+}
+
 // One that falls just before the epoch's end is that of the end, which patience counts once.
 TEST(EvaluationSchedule, TheLastFractionIsTheEpochsEnd) {
   const auto due = [](double every, int64_t steps) {

@@ -61,11 +61,22 @@ EvaluationState StateFromJson(const Json& json) {
   return state;
 }
 
+int64_t StepsOf(const TrainConfig& config, const RowRange& epoch_rows) {
+  const int64_t step = ExamplesOfStep(config);
+  return (epoch_rows.last - epoch_rows.first + step - 1) / step;
+}
+
 // Steps from one evaluation to the next inside an epoch, with their fraction.
 double StepsOfInterval(const TrainConfig& config, int64_t epoch_rows) {
   return config.evaluation->every * static_cast<double>(epoch_rows) /
              static_cast<double>(ExamplesOfStep(config)) +
          kWhole;
+}
+
+// The same in whole steps, of which there is one at least.
+int64_t WholeStepsOfInterval(const TrainConfig& config, const RowRange& epoch_rows) {
+  const double steps = StepsOfInterval(config, epoch_rows.last - epoch_rows.first);
+  return std::max<int64_t>(1, static_cast<int64_t>(steps));
 }
 
 EvaluationMetric MetricOf(const TrainConfig& config, const std::string& name) {
@@ -158,12 +169,32 @@ EarlyStop StopOf(const TrainConfig& config, const std::string& text,
 std::string ShortIntervalText(const TrainConfig& config,
                               const std::optional<RowRange>& epoch_rows) {
   if (!config.evaluation || config.evaluation->every == 0 || !epoch_rows) return "";
-  const int64_t rows = epoch_rows->last - epoch_rows->first, step = ExamplesOfStep(config);
-  if (StepsOfInterval(config, rows) >= 1) return "";
+  if (StepsOfInterval(config, epoch_rows->last - epoch_rows->first) >= 1) return "";
   return Format(
       "evaluation.every: {} of an epoch of {} steps is less than one step, so each step is "
       "evaluated; a number of steps (--eval-every N) would take less time",
-      config.evaluation->every, (rows + step - 1) / step);
+      config.evaluation->every, StepsOf(config, *epoch_rows));
+}
+
+std::string UnreachedIntervalText(const TrainConfig& config,
+                                  const std::optional<RowRange>& epoch_rows) {
+  if (!config.evaluation || config.evaluation->every_steps == 0 || !epoch_rows) return "";
+  const int64_t every = config.evaluation->every_steps, steps = StepsOf(config, *epoch_rows);
+  if (steps == 0 || (every % steps != 0 && every <= steps * config.epochs)) return "";
+  return Format(
+      "evaluation.every_steps: {} (--eval-every) is never reached inside an epoch, which has {} "
+      "steps, of {} in all: the ends of epochs alone are evaluated",
+      every, steps, steps * config.epochs);
+}
+
+std::string IntervalText(const TrainConfig& config, const std::optional<RowRange>& epoch_rows) {
+  const EvaluationConfig evaluation = config.evaluation.value_or(EvaluationConfig());
+  std::string text;
+  if (evaluation.every_steps > 0) text = Format("every {} steps and ", evaluation.every_steps);
+  if (evaluation.every > 0)
+    text = Format("every {} of an epoch ({} steps) and ", evaluation.every,
+                  WholeStepsOfInterval(config, *epoch_rows));
+  return text + "after each epoch";
 }
 
 EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
@@ -182,8 +213,7 @@ EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
                                  : ": say where they end (--train-rows FIRST:LAST), or give "));
   epoch_rows_ = *epoch_rows;
   step_rows_ = ExamplesOfStep(config);
-  const double steps = StepsOfInterval(config, epoch_rows->last - epoch_rows->first);
-  interval_rows_ = std::max<int64_t>(1, static_cast<int64_t>(steps)) * step_rows_;
+  interval_rows_ = WholeStepsOfInterval(config, *epoch_rows) * step_rows_;
 }
 
 void EvaluationSchedule::GoOnFrom(const std::string& text,

@@ -52,6 +52,15 @@ EarlyStop StopOf(const TrainConfig& config, const std::string& text,
 // that each step is evaluated; "" where it is not.
 std::string ShortIntervalText(const TrainConfig& config, const std::optional<RowRange>& epoch_rows);
 
+// A sentence for people where the configuration's number of steps never ends inside an epoch; ""
+// where it does, and where nobody knows how many steps an epoch has.
+std::string UnreachedIntervalText(const TrainConfig& config,
+                                  const std::optional<RowRange>& epoch_rows);
+
+// "every 500 steps and after each epoch", "every 0.05 of an epoch (39 steps) and after each epoch",
+// "after each epoch". REQUIRES: a fraction comes with the epoch's rows.
+std::string IntervalText(const TrainConfig& config, const std::optional<RowRange>& epoch_rows);
+
 class EvaluationSchedule {
  public:
   // epoch_rows: of an epoch, with their end, where that is known before they are read. Throws Error

@@ -36,6 +36,20 @@ has out "kept/last.safetensors (checkpoint)"
 same_files mpi_dry_run
 has out "2 ranks (mpi)"
 
+# ---- when it is evaluated, on how many rows, and where that ends it
+same_files run 0 "${train[@]}" --dry-run --eval-every 0.25 --patience 3 --stop-at auc=0.9
+has out "evaluation 1,000 rows, every 0.25 of an epoch (3 steps) and after each epoch; compared by \
+auc; stops at auc 0.9; stops after 3 evaluations without a better one"
+lacks err "never reached"
+same_files run 0 "${train[@]}" --dry-run --eval-every 40 --epochs 2
+has out "evaluation 1,000 rows, every 40 steps and after each epoch; compared by auc"
+has err "evaluation.every_steps: 40 (--eval-every) is never reached inside an epoch, which has 16 \
+steps, of 32 in all: the ends of epochs alone are evaluated"
+run 0 "${train[@]}" --eval-every 40 --epochs 2
+has err "evaluation.every_steps: 40 (--eval-every) is never reached inside an epoch"
+same_files run 0 "${train[@]}" --dry-run --set data.eval_rows=0
+lacks out "evaluation "
+
 # ---- a checkpoint to go on from
 run 0 "${train[@]}" --checkpoint a.safetensors
 same_files run 0 train --resume a.safetensors --dry-run --epochs 4 --checkpoint a.safetensors

@@ -38,7 +38,7 @@ fails_saying "or give --overwrite, which removes it" "${train[@]}" "${save[@]}" 
   --checkpoint m.safetensors --resume whole.safetensors --epochs 2 --dry-run
 there m.step-00000120.safetensors m.step-00000140.safetensors
 run 0 "${train[@]}" --keep-last 2 --checkpoint m.safetensors --overwrite --dry-run
-has out "removes  $PWD/m.step-00000120.safetensors, $PWD/m.step-00000140.safetensors, kept by a"
+has out "removes    $PWD/m.step-00000120.safetensors, $PWD/m.step-00000140.safetensors, kept by a"
 there m.step-00000120.safetensors m.step-00000140.safetensors
 run 0 "${train[@]}" --keep-last 2 --checkpoint m.safetensors --overwrite
 has out "the first save removes $PWD/m.step-00000120.safetensors, $PWD/m.step-00000140.safetensors"
@@ -54,7 +54,7 @@ run 0 train --threads 1 --resume m.safetensors "${save[@]}" --epochs 2 --checkpo
 there m.safetensors m.step-00000120.safetensors m.step-00000140.safetensors
 run 0 train --threads 1 --resume m.step-00000120.safetensors --epochs 2 --overwrite \
   --checkpoint m.safetensors --dry-run
-has out "removes  $PWD/m.step-00000140.safetensors, kept by a training that this one does not go on"
+has out "removes    $PWD/m.step-00000140.safetensors, kept by a training that this one does not"
 run 0 train --threads 1 --resume m.step-00000120.safetensors --epochs 2 --overwrite \
   --checkpoint m.safetensors
 there m.safetensors m.step-00000120.safetensors  # of its own past; it adds none
