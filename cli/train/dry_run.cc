@@ -63,8 +63,10 @@ std::string EvaluationText(const TrainConfig& config, const DataSets& data) {
   return text;
 }
 
-std::string EpochsText(const TrainConfig& config, const std::optional<TrainingProgress>& from) {
+std::string EpochsText(const TrainConfig& config, const std::optional<TrainingProgress>& from,
+                       const std::string& nothing_left) {
   if (!from) return Count(config.epochs);
+  if (!nothing_left.empty()) return Format("{}; {}", Count(config.epochs), nothing_left);
   return Format("{}, of which {} {} done; goes on at row {}", Count(config.epochs),
                 Count(from->epoch), from->epoch == 1 ? "is" : "are", Count(from->row));
 }
@@ -86,19 +88,23 @@ std::string WritesText(const TrainFlags& flags) {
 void PrintDryRun(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
                  const TrainingPlace& place, const MemoryThere& there,
                  const std::optional<TrainingProgress>& from) {
+  const std::string nothing_left =
+      from ? NothingLeftText(config, *from, EvaluatedIn(data)) : std::string();
   const std::string memory =
       Format("{} of {} {}", BytesText(MemoryOfTraining(config, place).total() + there.processes),
              BytesText(there.bytes), there.source);
   for (const auto& [what, text] :
        {std::pair{"model", ModelText(config)}, std::pair{"rows", RowsText(config, data)},
         std::pair{"evaluation", EvaluationText(config, data)},
-        std::pair{"epochs", EpochsText(config, from)}, std::pair{"memory", memory},
+        std::pair{"epochs", EpochsText(config, from, nothing_left)}, std::pair{"memory", memory},
         std::pair{"disk", CheckpointRoomText(flags, config)},
         std::pair{"writes", WritesText(flags)}, std::pair{"removes", RemovedText(flags, from)}})
     if (!text.empty()) std::printf("%-10s %s\n", what, text.c_str());
   SayInterval(config, data);
   std::fputs(SplitText(data.split(), data.split_counts()).c_str(), stdout);
-  std::printf("Everything is as a start needs it. Nothing was trained or written (--dry-run).\n");
+  std::printf("%s Nothing was trained or written (--dry-run).\n",
+              nothing_left.empty() ? "Everything is as a start needs it."
+                                   : "A start would have nothing to train.");
 }
 
 }  // namespace tessera::cli

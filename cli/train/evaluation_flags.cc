@@ -182,4 +182,13 @@ std::string StoppedEarlyText(const TrainConfig& config, const std::string& evalu
                 *config.evaluation->target);
 }
 
+std::string NothingLeftText(const TrainConfig& config, const TrainingProgress& from,
+                            const std::optional<EvaluatedRows>& rows) {
+  if (from.epoch >= config.epochs)
+    return Format("{} done: nothing is left to train",
+                  config.epochs == 1 ? "the epoch is" : Format("all {} epochs are", config.epochs));
+  const std::string early = StoppedEarlyText(config, from.evaluation, rows);
+  return early.empty() ? "" : "nothing is left to train: it " + early;
+}
+
 }  // namespace tessera::cli

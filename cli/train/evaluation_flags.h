@@ -50,5 +50,9 @@ std::string DueText(const TrainConfig& config, const std::string& evaluation,
 std::string StoppedEarlyText(const TrainConfig& config, const std::string& evaluation,
                              const std::optional<EvaluatedRows>& rows = {});
 
+// Why a training that goes on from here has nothing left to train; "" where it has.
+std::string NothingLeftText(const TrainConfig& config, const TrainingProgress& from,
+                            const std::optional<EvaluatedRows>& rows);
+
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_EVALUATION_FLAGS_H_

@@ -165,12 +165,8 @@ void Resume(const TrainFlags& flags, Trainer& trainer, const DataSets& data, Res
   Note(Format("resumed {}: {} done, next row {}, step {}", flags.resume,
               Counted(progress.epoch, "epoch"), progress.row, progress.step),
        {{"epoch", progress.epoch}, {"row", progress.row}, {"step", progress.step}});
-  if (const int64_t epochs = trainer.config().epochs; progress.epoch >= epochs)
-    return Note(Format("{} done: nothing is left to train",
-                       epochs == 1 ? "the epoch is" : Format("all {} epochs are", epochs)));
-  const std::string early =
-      StoppedEarlyText(trainer.config(), progress.evaluation, EvaluatedIn(data));
-  if (!early.empty()) Note(Format("nothing is left to train: it {}", early));
+  const std::string nothing_left = NothingLeftText(trainer.config(), progress, EvaluatedIn(data));
+  if (!nothing_left.empty()) Note(nothing_left);
 }
 
 // Says what of its evaluations the run that goes on has yet to make, and what it lacks.

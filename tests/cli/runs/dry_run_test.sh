@@ -54,6 +54,13 @@ lacks out "evaluation "
 run 0 "${train[@]}" --checkpoint a.safetensors
 same_files run 0 train --resume a.safetensors --dry-run --epochs 4 --checkpoint a.safetensors
 has out "4, of which "
+run 0 "${train[@]}" --epochs 2 --patience 1 --checkpoint two.safetensors
+for epochs in 1 2; do
+  same_files run 0 train --resume two.safetensors --dry-run --epochs $epochs
+  has out "done: nothing is left to train"
+  has out "A start would have nothing to train. Nothing was trained or written (--dry-run)."
+  lacks out "goes on at row"
+done
 
 # ---- the errors of a real start
 same_files fails_saying "a.safetensors: a file is there" "${train[@]}" --dry-run \
