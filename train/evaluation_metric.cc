@@ -35,8 +35,15 @@ constexpr TaskMetric kTaskMetrics[] = {
      [](const TaskValues& of) { return of.recall[2]; }}};
 static_assert(kRecallAt == std::array<int64_t, 3>{1, 10, 20});
 
-// Every metric by which evaluations can be compared: of the first task by its bare name, too.
-std::vector<EvaluationMetric> Comparable(const std::vector<TrainTask>& tasks) {
+}  // namespace
+
+std::span<const TaskMetric> AllTaskMetrics() { return kTaskMetrics; }
+
+double EvaluationMetric::ValueIn(const EvaluationValues& values) const {
+  return of_task == nullptr ? values.loss : of_task->value(values.tasks[task].values);
+}
+
+std::vector<EvaluationMetric> EvaluationMetrics(const std::vector<TrainTask>& tasks) {
   std::vector<EvaluationMetric> metrics;
   for (size_t t = 0; t < tasks.size(); ++t)
     for (const TaskMetric& metric : kTaskMetrics) {
@@ -51,12 +58,8 @@ std::vector<EvaluationMetric> Comparable(const std::vector<TrainTask>& tasks) {
   return metrics;
 }
 
-}  // namespace
-
-std::span<const TaskMetric> AllTaskMetrics() { return kTaskMetrics; }
-
-double EvaluationMetric::ValueIn(const EvaluationValues& values) const {
-  return of_task == nullptr ? values.loss : of_task->value(values.tasks[task].values);
+Error NoEvaluationMetric(const std::string& name, const std::vector<std::string>& names) {
+  return Error(NoneIsCalled("metric that evaluations are compared by", name, names));
 }
 
 EvaluationMetric FindEvaluationMetric(const std::vector<TrainTask>& tasks,
@@ -65,11 +68,11 @@ EvaluationMetric FindEvaluationMetric(const std::vector<TrainTask>& tasks,
                              : tasks.front().task.loss == kBce ? kTaskMetrics[0].name
                                                                : kLoss;
   std::vector<std::string> names;
-  for (EvaluationMetric& metric : Comparable(tasks)) {
+  for (EvaluationMetric& metric : EvaluationMetrics(tasks)) {
     if (metric.name == wanted) return std::move(metric);
     names.push_back(metric.name);
   }
-  throw Error(NoneIsCalled("metric that evaluations are compared by", wanted, names));
+  throw NoEvaluationMetric(wanted, names);
 }
 
 }  // namespace tessera

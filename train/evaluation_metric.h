@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/check.h"
 #include "train/task_meter.h"
 #include "train/task_rows.h"
 
@@ -41,9 +42,14 @@ struct EvaluationMetric {
   double limit() const { return higher ? 1 : 0; }
 };
 
+// The metrics that evaluations can be compared by: those of the first task by their bare names, too.
+std::vector<EvaluationMetric> EvaluationMetrics(const std::vector<TrainTask>& tasks);
 // The metric of that name, or for "" the AUC of the first task if that learns clicks, else the
 // loss. Throws Error, which lists the names that there are, for another one.
 EvaluationMetric FindEvaluationMetric(const std::vector<TrainTask>& tasks, const std::string& name);
+
+// Makes the error for a name that is none of these.
+Error NoEvaluationMetric(const std::string& name, const std::vector<std::string>& names);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_EVALUATION_METRIC_H_

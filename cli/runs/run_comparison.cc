@@ -36,15 +36,15 @@ std::vector<ConfigKey> FactsOf(const KeptRun& run) {
 // Throws Error where no run has the metric.
 bool IsHigherBetter(const std::vector<KeptRun>& runs, const std::string& metric) {
   if (metric == kTrainLoss) return false;
-  std::string why;
-  for (const KeptRun& run : runs) {
-    try {
-      return FindEvaluationMetric(TasksOf(run.config.model, run.config.data), metric).higher;
-    } catch (const Error& error) {
-      if (why.empty()) why = error.what();
+  std::vector<std::string> names;
+  for (const KeptRun& run : runs)
+    for (const EvaluationMetric& m :
+         EvaluationMetrics(TasksOf(run.config.model, run.config.data))) {
+      if (m.name == metric) return m.higher;
+      if (std::ranges::count(names, m.name) == 0) names.push_back(m.name);
     }
-  }
-  throw Error(why);
+  names.emplace_back(kTrainLoss);
+  throw NoEvaluationMetric(metric, names);
 }
 
 ComparedRun Measured(KeptRun run, const std::string& metric, bool higher) {

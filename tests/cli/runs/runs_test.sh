@@ -276,7 +276,12 @@ fails_saying "nowhere: it is no folder of tessera train --run" runs nowhere
 mkdir empty
 fails_saying "empty: there is no run of tessera train --run in it" runs empty
 fails_saying "no metric that evaluations are compared by is called 'x'" runs all --metric x
-fails_saying "is called 'auc-dislike'" runs tasks --metric auc-dislike
+for run in "tasks/one tasks/several" "tasks/several tasks/one" "tasks"; do
+  fails_saying "is called 'auc-dislike'" runs $run --metric auc-dislike
+  for metric in auc-like auc-buy log_loss-buy loss train_loss; do
+    grep -qE "[ ']$metric([,;']|\$)" err || fail "$metric is not listed: $(cat err)"
+  done
+done
 fails_saying "train_loss: no run has two values of it" runs files --svg files.svg
 fails_saying "small.json: a file is there that is not a report of tessera runs" runs all \
   --json small.json
