@@ -42,7 +42,7 @@ struct EvaluationMetric {
   double limit() const { return higher ? 1 : 0; }
 };
 
-// The metrics that evaluations can be compared by: those of the first task by their bare names, too.
+// The metrics that evaluations can be compared by; those of the first task also have bare names.
 std::vector<EvaluationMetric> EvaluationMetrics(const std::vector<TrainTask>& tasks);
 // The metric of that name, or for "" the AUC of the first task if that learns clicks, else the
 // loss. Throws Error, which lists the names that there are, for another one.

@@ -234,8 +234,8 @@ void CheckIncremental(const TrainFlags& flags) {
   if (flags.checkpoint.empty()) throw Error("--incremental needs --checkpoint to say where");
 }
 
-// The advice where a training that begins would replace a checkpoint; "" for what is none, and where
-// the training goes on from another one.
+// The advice where a training that begins would replace a checkpoint; "" for what is none, and
+// where the training goes on from another one.
 std::string GoOnAdvice(const TrainFlags& flags, const std::string& path) {
   if (flags.overwrite || !flags.resume.empty() || !flags.run.empty() || !IsOfTraining(path))
     return "";

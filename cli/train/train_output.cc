@@ -109,8 +109,8 @@ LogFields FieldsOf(const EpochReport& epoch) {
   return fields;
 }
 
-// Says an evaluation once the next step shows that the epoch goes on: where it does not, the line of
-// the epoch says it.
+// Says an evaluation once the next step shows that the epoch goes on. Where it does not, the line
+// of the epoch says it.
 class EvaluationLines {
  public:
   EvaluationLines() = default;

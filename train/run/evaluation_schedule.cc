@@ -73,7 +73,7 @@ double StepsOfInterval(const TrainConfig& config, int64_t epoch_rows) {
          kWhole;
 }
 
-// The same in whole steps, of which there is one at least.
+// Whole steps from one evaluation to the next, at least one.
 int64_t WholeStepsOfInterval(const TrainConfig& config, const RowRange& epoch_rows) {
   const double steps = StepsOfInterval(config, epoch_rows.last - epoch_rows.first);
   return std::max<int64_t>(1, static_cast<int64_t>(steps));
