@@ -9,6 +9,7 @@
 #include "cli/show/numbers.h"
 #include "cli/show/row_folder_summary.h"
 #include "data/files/row_folder.h"
+#include "data/files/row_preparation.h"
 #include "runtime/base/check.h"
 #include "runtime/base/joined.h"
 #include "train/checkpoint/saved_form.h"
@@ -67,6 +68,10 @@ std::string EvaluationText(const std::string& saved) {
   return text;
 }
 
+std::string TrainedOnText(const std::string& prepared) {
+  return prepared.empty() ? "" : Format("trained on {}\n", PreparationText(prepared));
+}
+
 std::string AsText(const CheckpointSummary& summary) {
   if (summary.of_program) return ProgramText(summary);
   std::string text = TablesText(summary);
@@ -81,7 +86,7 @@ std::string AsText(const CheckpointSummary& summary) {
   return text +
          Format("epochs done {}, next row {}, step {}, iter {}, seed {}\n", p.epoch, p.row, p.step,
                 p.iter, p.seed) +
-         EvaluationText(p.evaluation);
+         EvaluationText(p.evaluation) + TrainedOnText(summary.prepared);
 }
 
 Json TableJson(const TableSummary& t) {

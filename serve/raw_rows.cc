@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "data/files/row_preparation.h"
 #include "data/rows/json_rows.h"
 #include "data/rows/request_schema.h"
 #include "runtime/base/check.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr int64_t kMostRows = 1 << 16, kMostCells = 1 << 22;
 
 std::optional<DataSchema> SchemaOf(const ModelSpec& spec) {
-  if (!spec.data) return {};
+  if (!spec.data || IsPrepared(spec.data->prepared)) return {};
   if (spec.data->schema != nullptr) return *spec.data->schema;
   switch (spec.data->format) {
     case DataFormat::kCriteo:
@@ -26,6 +27,17 @@ std::optional<DataSchema> SchemaOf(const ModelSpec& spec) {
     default:
       return {};
   }
+}
+
+// Why a model reads no rows.
+std::string WhyNone(const ModelSpec& spec) {
+  if (spec.data && IsPrepared(spec.data->prepared))
+    return Format(
+        "it was trained on {}, which rows as they are before would not have: expected "
+        "tensors of values that were prepared alike",
+        PreparationText(spec.data->prepared));
+  return "model.json has no \"data\" that says how rows are read (tessera quantize of this release "
+         "writes it)";
 }
 
 }  // namespace
@@ -42,6 +54,7 @@ std::vector<CategoricalFeature> RowFeatures(const ModelSpec& spec) {
 
 RawRows::RawRows(const ModelSpec& spec) {
   const auto schema = SchemaOf(spec);
+  if (!schema) why_none_ = WhyNone(spec);
   if (!schema) return;
   rules_ = std::make_shared<const RowRules>(RequestSchema(*schema, spec.net.dense_in),
                                             RowFeatures(spec));
@@ -51,10 +64,7 @@ RawRows::RawRows(const ModelSpec& spec) {
 
 PredictRequest RawRows::Read(std::string_view lines, const std::string& where, bool strict) const {
   if (rules_ == nullptr)
-    throw Error(
-        Format("{}: the model takes tensors alone: model.json has no \"data\" that says how rows "
-               "are read (tessera quantize of this release writes it)",
-               where));
+    throw Error(Format("{}: the model takes tensors alone: {}", where, why_none_));
   Context ctx({.threads = 1});
   Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_, unknown_items_.get(), strict);
   return {.dense = std::move(batch.dense), .features = std::move(batch.features)};

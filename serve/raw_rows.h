@@ -24,8 +24,9 @@ class RawRows {
 
   // The rows of `lines`, a JSON object a line, as a request, of the same bits as training's rows.
   // Throws Error "WHERE:LINE: what was expected, what came" for a bad line, for more rows than one
-  // request may have, and for a model that does not say how its rows are read; with `strict`, also
-  // for a whole number that is no row of its table, and for a word outside its vocabulary.
+  // request may have, and for a model that does not say how its rows are read, or whose rows
+  // tessera preprocess had changed before (data/files/row_preparation.h); with `strict`, also for a
+  // whole number that is no row of its table, and for a word outside its vocabulary.
   PredictRequest Read(std::string_view lines, const std::string& where, bool strict = false) const;
   // Keys of the objects; none where rows are not read.
   std::vector<std::string> keys() const;
@@ -33,7 +34,8 @@ class RawRows {
   const UnknownItems& unknown_items() const { return *unknown_items_; }
 
  private:
-  std::shared_ptr<const RowRules> rules_;  // null: of rows that no file has, or unknown
+  std::shared_ptr<const RowRules> rules_;  // null: of rows that no file has, unknown or changed
+  std::string why_none_;                   // rules_ are null
   int64_t most_rows_ = 0;
   std::unique_ptr<UnknownItems> unknown_items_ = std::make_unique<UnknownItems>();
 };

@@ -22,10 +22,7 @@ namespace {
 
 // Synthetic rows have no last one; ranges say which are used.
 constexpr int64_t kEndless = RowRange::kEnd - 1;
-constexpr int64_t kFirstRows = 100;                 // that are read before anything starts
 constexpr int64_t kMostCounted = int64_t{4} << 30;  // bytes of text whose lines are counted ahead
-
-bool Overlap(const RowRange& a, const RowRange& b) { return a.first < b.last && b.first < a.last; }
 
 // How many rows the data must have for a range.
 int64_t RowsFor(const RowRange& range) {
@@ -82,7 +79,9 @@ DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t bat
     train_.table = MadeUp();
   else
     train_ = RowsOf(selection_.files);
+  TakePreparation(selection_.files);
   eval_ = selection_.eval_files.empty() ? train_ : RowsOf(selection_.eval_files);
+  if (!selection_.eval_files.empty()) TakePreparation(selection_.eval_files);
   train_.unknown = selection_.unknown_items;
   eval_.unknown = selection_.unknown_eval_items;
   CheckSelection();
@@ -107,29 +106,6 @@ std::shared_ptr<const RowTable> DataSets::MadeUp() {
                      data_.format == DataFormat::kMovieLens ? std::string("ratings")
                      : data_.schema                         ? ToString(data_.format) + " rows"
                                                             : std::string("Criteo rows")));
-}
-
-// Standard input, or a pipe.
-void DataSets::CheckReadOnce(int64_t epochs) const {
-  for (const std::string& path : selection_.files) {
-    if (CanReadAgain(path)) continue;
-    if (epochs > 1)
-      throw Error(
-          Format("{}: it can be read once, but train.epochs is {}: expected 1 epoch, or a file",
-                 path, epochs));
-    if (data_.split) CheckSplitOnce(path);
-    if (selection_.eval_files.empty() && selection_.eval_rows)
-      throw Error(
-          Format("{}: it can be read once, so rows for evaluation (--eval-rows) cannot be "
-                 "taken of it: give them by --eval FILE",
-                 path));
-  }
-  for (const std::string& path : selection_.eval_files)
-    if (!CanReadAgain(path))
-      throw Error(
-          Format("--eval {}: rows for evaluation are read several times, but this can be "
-                 "read once: expected a file",
-                 path));
 }
 
 RowFiles DataSets::OwnFiles(const Rows& rows) const {
@@ -161,70 +137,6 @@ std::shared_ptr<const RowTable> DataSets::MapDays(
     throw Error(
         Format("{}: the model trains on one label, got {}", files.front(), rows->label_columns()));
   return rows;
-}
-
-// Columns that are not there, and rows that are not what the schema says, are errors now. Rows that
-// nobody reads may be bad.
-void DataSets::ReadFirstRows(const std::vector<std::string>& files) const {
-  if (!CanReadAgain(files.front())) return;
-  RowFiles first{.paths = {files.front()}, .skip_bad_lines = true, .piece_bytes = 1 << 16};
-  if (TrainRows().first == 0) first.skip_bad_lines = selection_.skip_bad_lines;
-  TextRowReader reader(rules_, first);
-  int64_t rows = 0;
-  while (rows < kFirstRows) {
-    const auto block = reader.Next();
-    if (block == nullptr) return;
-    rows += block->rows();
-    if (rows < kFirstRows && !block->error.empty()) throw Error(block->error);
-  }
-}
-
-DataSets::Rows DataSets::OwnRowsOf(const std::vector<std::string>& files) const {
-  if (rules_ == nullptr) return {files, MapDays(files, *data_.schema, features_)};
-  if (AreRowFolders(files))
-    return {files,
-            std::make_shared<const StoredBags>(MapBagFolders(files, *data_.schema, features_))};
-  for (const std::string& file : files) TextFile probe(file);
-  ReadFirstRows(files);
-  return {files, nullptr};
-}
-
-DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
-  if (data_.schema != nullptr) return OwnRowsOf(files);
-  if (data_.format == DataFormat::kMovieLens)
-    return {files, std::make_shared<RatingRows>(ReadRatings(files), features_, data_.like_from)};
-  if (LayoutOfFiles(files) != FileLayout::kText) return {files, MapStored(files, features_)};
-  LineReader probe(files);
-  return {files, nullptr};
-}
-
-void DataSets::CheckSelection() const {
-  const auto eval_rows = EvalRows();
-  if (!eval_rows) return;
-  if (data_.split) return;  // no row is of both parts
-  if (!selection_.eval_files.empty()) return CheckEvalFiles(*eval_rows);
-  if (!Overlap(TrainRows(), *eval_rows)) return;
-  throw Error(
-      Format("rows {} are for training and rows {} for evaluation, but no row may be both; choose "
-             "with --train-rows and --eval-rows",
-             TrainRows(), *eval_rows));
-}
-
-// The place of a row is known only if both have the same files in the same order.
-void DataSets::CheckEvalFiles(const RowRange& eval_rows) const {
-  const auto& train = selection_.files;
-  const auto& eval = selection_.eval_files;
-  if (std::equal(train.begin(), train.end(), eval.begin(), eval.end(), AreSameRows) &&
-      !Overlap(TrainRows(), eval_rows))
-    return;
-  for (const std::string& e : eval)
-    for (const std::string& t : train)
-      if (AreSameRows(t, e))
-        throw Error(
-            Format("{}: its rows are those of {}, which are trained on, and no row may be for "
-                   "evaluation, too; choose among the rows of --data with --train-rows and "
-                   "--eval-rows, without --eval",
-                   e, t));
 }
 
 // The number of rows, or one of `enough` or more; absent where only reading them all tells.

@@ -63,11 +63,13 @@ RowInputs RowInputsOf(const TrainConfig& config);
 class DataSets {
  public:
   // Throws Error for a selection that has no rows to train on, or rows for evaluation that are not
-  // told apart from these, also where they come by the same files, or by copies. Files are opened
-  // once, so that wrong names are errors now; a split by key or time reads ids or times of all rows
-  // of a table, one by the last times also those of text. Each side of a split has a row: text is
-  // read as far as the first one of each. The ranges of the selection end inside the data: lines of
-  // text are counted, once, unless it is packed, has more than 4 GiB, or can be read once.
+  // told apart from these, also where they come by the same files, or by copies, and for rows of
+  // Criteo that were prepared otherwise than those of the model, or than those to train on. Files
+  // are opened once, so that wrong names are errors now; a split by key or
+  // time reads ids or times of all rows of a table, one by the last times also those of text. Each
+  // side of a split has a row: text is read as far as the first one of each. The ranges of the
+  // selection end inside the data: lines of text are counted, once, unless it is packed, has more
+  // than 4 GiB, or can be read once.
   DataSets(const TrainConfig& config, DataSelection selection);
   // To read rows in their order alone, by OpenInOrder.
   DataSets(const RowInputs& inputs, DataSelection selection);
@@ -104,6 +106,9 @@ class DataSets {
 
   // With the time at which a split by the last times begins; absent where rows are not split.
   const std::optional<SplitOptions>& split() const { return data_.split; }
+  // Says what was done to the values of the rows (data/files/row_preparation.h), which whoever
+  // saves a model keeps in its configuration; "": unknown.
+  const std::string& prepared() const { return data_.prepared; }
   // The counts of each part as far as they are known: of tables from the start, else once it was
   // read.
   const SplitCounts& split_counts() const { return *split_counts_; }
@@ -130,19 +135,13 @@ class DataSets {
     bool is_subset = false;  // the table has the rows of a range and part alone
   };
   bool made_up() const { return selection_.files.empty(); }
-  Rows RowsOf(const std::vector<std::string>& files) const;
-  Rows OwnRowsOf(const std::vector<std::string>& files) const;
   std::shared_ptr<const RowTable> MapDays(const std::vector<std::string>& files,
                                           const DataSchema& schema,
                                           const std::vector<CategoricalFeature>& features) const;
   std::shared_ptr<const RowTable> MapStored(const std::vector<std::string>& files,
                                             const std::vector<CategoricalFeature>& features) const;
-  void ReadFirstRows(const std::vector<std::string>& files) const;
-  void CheckReadOnce(int64_t epochs) const;
   void CheckReadByRanks(const Rows& rows, int ranks) const;
   std::shared_ptr<const RowTable> MadeUp();
-  void CheckSelection() const;
-  void CheckEvalFiles(const RowRange& eval_rows) const;
   void CheckRanges() const;
   // A range, and the flag that names it.
   using AskedRange = std::pair<const char*, RowRange>;
@@ -160,6 +159,16 @@ class DataSets {
                                        bool counts = true) const;
   std::unique_ptr<DataSource> OpenTable(const Rows& rows, const RowTableSourceOptions& options,
                                         bool counts = true) const;
+
+  // ---- data_sets_files.cc
+  Rows RowsOf(const std::vector<std::string>& files) const;
+  Rows OwnRowsOf(const std::vector<std::string>& files) const;
+  void CheckReadOnce(int64_t epochs) const;
+  void ReadFirstRows(const std::vector<std::string>& files) const;
+  void CheckMissingIsStored(const std::vector<std::string>& files) const;
+  void TakePreparation(const std::vector<std::string>& files);
+  void CheckSelection() const;
+  void CheckEvalFiles(const RowRange& eval_rows) const;
 
   // ---- data_sets_split.cc
   void CheckSplitOnce(const std::string& path) const;

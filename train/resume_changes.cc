@@ -34,6 +34,7 @@ Verdict OfDocument(const std::string& key) {
     return Verdict::kRefused;
   // Another number of synthetic rows does not change the rows before.
   if (IsOneOf(key, {"data.rows", "data.eval_rows"})) return Verdict::kSaid;
+  if (key == "data.prepared") return Verdict::kSilent;  // DataSets refuses other rows
   if (key.starts_with("data.")) return Verdict::kData;
   return key == "train.epochs" || key.starts_with("metrics") ? Verdict::kSilent : Verdict::kSaid;
 }

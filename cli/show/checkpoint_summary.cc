@@ -30,6 +30,7 @@ void AddOptimizers(const std::string& path, CheckpointSummary& summary) {
   if (summary.config.empty()) return;
   const TrainConfig config = ParseTrainConfig(summary.config, path);
   summary.dense_optimizer = config.dense_optimizer.name;
+  summary.prepared = config.data.prepared;
   for (TableSummary& table : summary.tables)
     for (const EmbeddingBagConfig& c : config.tables)
       if (c.name == table.name) table.optimizer = RuleName(c.optimizer);

@@ -27,8 +27,9 @@ struct CheckpointSummary {
   std::vector<TableSummary> tables = {};
   int64_t dense_parameters = 0, dense_bytes = 0, dense_state_bytes = 0;
   std::string dense_optimizer = "?";
-  int ranks = 0;            // 0: a file
-  std::string config = {};  // JSON, "" if it has none
+  int ranks = 0;              // 0: a file
+  std::string config = {};    // JSON, "" if it has none
+  std::string prepared = {};  // the rows it was trained on (row_preparation.h), where it says so
   std::optional<TrainingProgress> progress = {};
   std::optional<ChainPosition> chain = {};  // of a folder of incremental checkpoints
   std::vector<TensorSummary> tensors = {};  // of a file of SaveCheckpoint, in place of the tables

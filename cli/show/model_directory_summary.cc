@@ -7,6 +7,7 @@
 
 #include "cli/show/error_text.h"
 #include "cli/show/numbers.h"
+#include "data/files/row_preparation.h"
 #include "runtime/base/check.h"
 #include "runtime/base/joined.h"
 #include "runtime/files/files.h"
@@ -59,11 +60,18 @@ std::string TablesText(const serve::ModelSpec& spec) {
   return TextTable(rows);
 }
 
+// How the rows that it was trained on were prepared, where it says so.
+std::string PreparedIn(const serve::ModelSpec& spec) {
+  return spec.data ? spec.data->prepared : "";
+}
+
 Json DirectoryJson(const Found& found) {
   Json json = {{"version", found.spec.version},
                {"deltas", found.deltas},
                {"dense_type", ToString(found.spec.dense_type)},
                {"tables", Json::array()}};
+  if (const std::string prepared = PreparedIn(found.spec); !prepared.empty())
+    json["prepared"] = prepared;
   for (const serve::TableSpec& table : found.spec.tables)
     json["tables"].push_back({{"name", table.name},
                               {"rows", table.rows},
@@ -76,9 +84,12 @@ Json DirectoryJson(const Found& found) {
 
 std::string DirectoryText(const Found& found) {
   const auto& [spec, deltas] = found;
+  const std::string trained =
+      PreparedIn(spec).empty() ? "" : Format("trained on {}\n", PreparationText(PreparedIn(spec)));
   return Format(
-      "{}\na model directory: version {}, {} after its weights; dense part as {}, checksums good\n",
-      TablesText(spec), spec.version, Counted(deltas, "delta"), ToString(spec.dense_type));
+      "{}\na model directory: version {}, {} after its weights; dense part as {}, checksums good\n"
+      "{}",
+      TablesText(spec), spec.version, Counted(deltas, "delta"), ToString(spec.dense_type), trained);
 }
 
 // The versions of a folder by the numbers of their folders; at least one is good.

@@ -150,6 +150,7 @@ void CheckSameTraining(const std::string& folder, const TrainConfig& config) {
   if (!fs::exists(path)) return;
   TrainConfig kept = ReadTrainConfig(path);
   if (SeeksTime(config.data.split)) ForgetFoundTime(kept.data.split);
+  if (config.data.prepared.empty()) kept.data.prepared.clear();  // training has found it
   for (const auto& [was, is] : Differences(KeysOf(kept), KeysOf(config))) {
     const ConfigKey& key = was.key.empty() ? is : was;
     if (SaysLength(key)) continue;

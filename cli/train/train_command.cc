@@ -104,10 +104,11 @@ TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
   return ReadConfigText(resumed.config, flags.resume, flags.set);
 }
 
-// Rows for evaluation are those of the time that the training found for its split.
-void KeepFoundTime(const TrainFlags& flags, const Resumed& resumed, TrainConfig& config) {
-  if (SeeksTime(config.data.split) && !resumed.config.empty())
-    TakeFoundTime(ParseTrainConfig(resumed.config, flags.resume).data.split, config.data.split);
+// Rows for evaluation are those of the time that the training found for its split, and all rows are
+// prepared as its rows.
+void KeepFound(const TrainFlags& flags, const Resumed& resumed, TrainConfig& config) {
+  if (!resumed.config.empty())
+    TakeFound(ParseTrainConfig(resumed.config, flags.resume).data, config.data);
 }
 
 std::string Machine(Context& ctx, bool with_ranks) {
@@ -318,7 +319,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   selection.checks_ranges = IsFirstProcess();
   Resumed resumed = ReadResumed(flags, with_ranks);
   TrainConfig config = WithFlags(FindConfig(flags, resumed), flags);
-  KeepFoundTime(flags, resumed, config);
+  KeepFound(flags, resumed, config);
   ApplyRunToEvaluations(flags, with_ranks, resumed.progress, config);
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
   CheckKeptBeside(flags, resumed.progress);
@@ -328,6 +329,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();
   const DataSets data(config, selection);
   config.data.split = data.split();  // with the time that was found, which checkpoints keep
+  config.data.prepared = data.prepared();
   CheckEvaluations(config, data, MakeRunOptions(flags, resumed));
   CheckRunData(flags, data);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);

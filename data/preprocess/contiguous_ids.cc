@@ -95,14 +95,18 @@ std::optional<ContiguousIdsReport> MarkAll(std::span<const int64_t> ids, std::sp
   return report;
 }
 
-// An id's first row gets the next number; later ones find it there.
-void NumberMarks(std::span<int64_t> marks) {
+// An id's first row gets the next number; later ones find it there. Returns a hash of the ids in
+// the order of their numbers.
+uint64_t NumberMarks(std::span<const int64_t> ids, std::span<int64_t> marks) {
   int64_t next = kFirstNumber;
+  uint64_t hash = 0;
   for (size_t row = 0; row < marks.size(); ++row) {
     if (marks[row] == kInfrequent) continue;
     const auto first = static_cast<size_t>(marks[row] - kFirstNumber);
+    if (first == row) hash = HashOf(static_cast<int64_t>(hash) ^ ids[row]);
     marks[row] = first == row ? next++ : marks[first];
   }
+  return hash;
 }
 
 }  // namespace
@@ -113,9 +117,9 @@ ContiguousIdsReport MakeContiguous(std::span<const int64_t> ids, std::span<int64
   constexpr int64_t kLeastMemory = 1 << 20;
   TESSERA_CHECK_GE(options.memory_bytes, kLeastMemory, "bytes of memory to count ids");
   for (int64_t parts = 1;; parts *= 2) {
-    const auto report = MarkAll(ids, out, parts, options);
+    auto report = MarkAll(ids, out, parts, options);
     if (!report) continue;
-    NumberMarks(out);
+    report->hash = NumberMarks(ids, out);
     return *report;
   }
 }

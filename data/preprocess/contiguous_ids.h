@@ -20,6 +20,7 @@ struct ContiguousIdsReport {
   int64_t distinct = 0;  // ids
   int64_t kept = 0;      // of them
   int64_t rounds = 1;
+  uint64_t hash = 0;  // of the ids that are kept, in the order of their numbers
 
   // Rows of the smallest table that all numbers fit in.
   int64_t table_rows() const { return kept + 2; }

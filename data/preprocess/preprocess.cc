@@ -10,10 +10,12 @@
 
 #include "data/files/npy_rows.h"
 #include "data/files/row_folder.h"
+#include "data/files/row_preparation.h"
 #include "data/preprocess/column_spool.h"
 #include "data/preprocess/contiguous_ids.h"
 #include "data/preprocess/row_shuffler.h"
 #include "runtime/base/check.h"
+#include "runtime/base/hash.h"
 #include "runtime/files/files.h"
 
 namespace tessera {
@@ -35,11 +37,28 @@ void CheckOptions(const PreprocessOptions& o) {
                  InputName(path)));
 }
 
-std::vector<std::pair<std::string, std::string>> HowMade(const PreprocessOptions& o) {
-  std::vector<std::pair<std::string, std::string>> made;
+// Returns how text is prepared before its ids are numbered.
+RowPreparation OfText(const PreprocessOptions& o) {
+  return {.dense = ToString(o.dense), .missing = ToString(o.missing)};
+}
+
+void AddIdStep(const std::string& step, RowPreparation& preparation) {
+  if (preparation.ids == RowPreparation().ids)
+    preparation.ids = step;
+  else
+    preparation.ids += ", " + step;
+}
+
+std::string HashStep(const std::vector<int64_t>& sizes) {
+  std::string step = "modulo";
+  for (const int64_t size : sizes) step += Format(" {}", size);
+  return step;
+}
+
+MadePairs HowMade(const PreprocessOptions& o, const std::optional<RowPreparation>& preparation) {
+  MadePairs made;
   for (const std::string& path : o.inputs) made.emplace_back(InputName(path), path);
-  made.emplace_back("dense", ToString(o.dense));
-  made.emplace_back("missing", ToString(o.missing));
+  if (preparation) AddPreparation(*preparation, made);
   if (o.contiguous) made.emplace_back("frequency_threshold", std::to_string(o.frequency_threshold));
   if (o.shuffle) made.emplace_back("shuffle_seed", std::to_string(o.seed));
   return made;
@@ -97,6 +116,7 @@ class Preprocessor {
     if (report_.rows == 0) throw Error(Format("{}: there are no rows", options_.inputs.front()));
     spool_->Close();
     NumberIds();
+    NoteIds();
     FindTableRows();
     WriteRows();
     return std::move(report_);
@@ -121,11 +141,23 @@ class Preprocessor {
       throw Error(Format("{}: it has other columns than {}", path, options_.inputs.front()));
   }
 
+  // Inputs that are prepared otherwise than the first, as far as it is known, are refused.
+  void TakePreparation(const std::optional<RowPreparation>& of_input, const std::string& path) {
+    if (report_.inputs.empty()) preparation_ = of_input;
+    if (preparation_ && of_input && *preparation_ != *of_input)
+      throw Error(
+          Format("{}: it would bring {}, but {} brings {}: expected inputs that are prepared alike",
+                 path, PreparationText(ToString(*of_input)), options_.inputs.front(),
+                 PreparationText(ToString(*preparation_))));
+    if (!of_input) preparation_.reset();
+  }
+
   void ReadInput(size_t which) {
     const std::string& path = options_.inputs[which];
     const auto input = OpenRawInput(path, options_.missing, options_.skip_bad_lines);
     if (!spool_) BeginSpool(*input);
     CheckColumns(*input, path);
+    TakePreparation(input->is_text() ? OfText(options_) : PreparationOf(path), path);
     report_.inputs.push_back({.path = path, .first_row = spool_->rows()});
     transforms_.push_back(input->is_text() ? options_.dense
                                            : DenseTransform{DenseTransform::Kind::kAsIs});
@@ -167,9 +199,16 @@ class Preprocessor {
       spool_->UseNewIds(column);
       report_.features.back().distinct = numbered.distinct;
       report_.features.back().kept = numbered.kept;
+      numbering_ = internal::HashOf(Format("{:x} {:x}", numbering_, numbered.hash));
       Report("numbering ids", static_cast<double>(f + 1) / static_cast<double>(columns_.size()),
              spool_->rows());
     }
+  }
+
+  void NoteIds() {
+    if (!preparation_) return;
+    if (options_.contiguous) AddIdStep(Format("contiguous {:016x}", numbering_), *preparation_);
+    if (!options_.hash_sizes.empty()) AddIdStep(HashStep(options_.hash_sizes), *preparation_);
   }
 
   int64_t HashSize(size_t column) const {
@@ -206,7 +245,7 @@ class Preprocessor {
                             .features = {},
                             .id_type = id_type_,
                             .shard_rows = options_.shard_rows,
-                            .made = HowMade(options_)};
+                            .made = HowMade(options_, preparation_)};
     for (const PreprocessedFeature& f : report_.features)
       folder.features.push_back({f.name, f.table_rows});
     return std::make_unique<RowFolderWriter>(options_.output, folder);
@@ -281,8 +320,10 @@ class Preprocessor {
   std::vector<std::string> columns_;
   int64_t dense_columns_ = 0;
   std::optional<ColumnSpool> spool_;
-  std::vector<DenseTransform> transforms_;  // of each input
-  std::vector<double> smallest_;            // number of each input
+  std::vector<DenseTransform> transforms_;     // of each input
+  std::vector<double> smallest_;               // number of each input
+  std::optional<RowPreparation> preparation_;  // of the rows; absent where an input's is unknown
+  uint64_t numbering_ = 0;                     // a hash of the numbers of contiguous ids
   DType id_type_ = DType::kI32;
   std::vector<std::unique_ptr<RowWriter>> writers_;  // done but for Finish
   std::unique_ptr<RowWriter> writer_;

@@ -121,8 +121,7 @@ TrainConfig ReadConfig(const Checkpoint& checkpoint, const std::optional<TrainCo
     throw NoConfiguration(checkpoint.path, IsOfProgram(checkpoint));
   if (!config) return own();
   TrainConfig given = *config;
-  if (SeeksTime(given.data.split) && !checkpoint.config.empty())
-    TakeFoundTime(own().data.split, given.data.split);
+  if (!checkpoint.config.empty()) TakeFound(own().data, given.data);
   return given;
 }
 

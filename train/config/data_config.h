@@ -29,7 +29,10 @@ struct RandomDataConfig {
 struct DataConfig {
   DataFormat format = DataFormat::kCriteo;
   MissingIds missing = MissingIds::kRow0;  // of text and planted data
-  std::optional<ShuffleOptions> shuffle;   // of what is trained on; absent: rows as they lie
+  // Says what had been done to the values of the rows that a model was trained on
+  // (data/files/row_preparation.h); rows for it must be alike. "": unknown.
+  std::string prepared = {};
+  std::optional<ShuffleOptions> shuffle;  // of what is trained on; absent: rows as they lie
   // Which rows of files are for evaluation; absent: those that are told apart by their place, or
   // that lie in other files.
   std::optional<SplitOptions> split;
@@ -46,6 +49,10 @@ struct DataConfig {
 std::vector<std::string> LabelNames(const DataConfig& data);
 // The name of the task of a model without tasks: "click", or that of the first label.
 std::string DefaultTaskName(const DataConfig& data);
+
+// Takes what a training has found of its rows, where `data` do not say it: the time of a split by
+// the last times, and how values were prepared.
+void TakeFound(const DataConfig& saved, DataConfig& data);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_CONFIG_DATA_CONFIG_H_

@@ -31,6 +31,11 @@ std::string DefaultTaskName(const DataConfig& data) {
   return data.schema->labels.front().name;
 }
 
+void TakeFound(const DataConfig& saved, DataConfig& data) {
+  TakeFoundTime(saved.split, data.split);
+  if (data.prepared.empty()) data.prepared = saved.prepared;
+}
+
 namespace internal {
 namespace {
 
@@ -139,6 +144,7 @@ DataConfig ReadData(const Json& value, const std::string& where, JsonProblems* p
   if (IsCriteo(data.format))
     object.Try([&] {
       object.OptionalWord("missing", data.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
+      object.Optional("prepared", data.prepared);
     });
   object.Part("shuffle", JsonNeed::kOptional,
               [&](const auto&... shuffle) { data.shuffle = ShuffleFromJson(shuffle...); });
@@ -178,6 +184,7 @@ Json DataToJson(const DataConfig& data) {
   Json json =
       data.schema ? DataSchemaToJson(*data.schema) : Json{{"format", ToString(data.format)}};
   if (IsCriteo(data.format)) json["missing"] = ToString(data.missing);
+  if (IsCriteo(data.format) && !data.prepared.empty()) json["prepared"] = data.prepared;
   if (data.shuffle)
     json["shuffle"] = {{"seed", data.shuffle->seed},
                        {"window_rows", data.shuffle->window_rows},

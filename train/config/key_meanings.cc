@@ -251,6 +251,10 @@ constexpr KeyMeaning kMeanings[] = {
      "criteo: Criteo's text, npy days, or folders of tessera preprocess. planted, random: rows "
      "made up on the spot. movielens: ratings. jsonl, csv, tsv, npz: files of your own."},
     {"data.missing", "What a missing id becomes: row 0 of its table, or a bag without ids."},
+    {"data.prepared",
+     "What tessera preprocess had done to the values of the rows that the model was trained on. "
+     "Training writes it into what it saves, and rows that were prepared otherwise are refused "
+     "then. Without it: nobody knows, and nothing is refused."},
     {"data.shuffle", "Shuffles the rows that are trained on, anew in each epoch."},
     {"data.shuffle.seed", "Seed of the order."},
     {"data.shuffle.window_rows", "Rows that are mixed in memory."},

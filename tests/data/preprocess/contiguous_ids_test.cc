@@ -71,6 +71,18 @@ TEST(ContiguousIds, LittleMemoryMeansMoreRoundsAndEqualNumbers) {
   EXPECT_EQ(at_once.rounds, 1);
   EXPECT_EQ(at_once.distinct, report.distinct);
   EXPECT_EQ(at_once.kept, report.kept);
+  EXPECT_EQ(at_once.hash, report.hash);
+}
+
+TEST(ContiguousIds, AHashTellsNumberingsApart) {
+  const auto hash = [](const std::vector<int64_t>& ids, int64_t threshold) {
+    ContiguousIdsReport report;
+    Numbered(ids, {.frequency_threshold = threshold}, &report);
+    return report.hash;
+  };
+  EXPECT_EQ(hash({5, 5, 6, 6, 7}, 2), hash({8, 5, 6, 6, 5}, 2));  // 5 is 2, and 6 is 3
+  EXPECT_NE(hash({5, 5, 6, 6, 7}, 2), hash({6, 6, 5, 5, 7}, 2));
+  EXPECT_NE(hash({5, 5, 6, 6, 7}, 2), hash({5, 5, 6, 6, 7}, 1));
 }
 
 }  // namespace
