@@ -25,6 +25,8 @@
 #include "cli/show/repeated_files.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
+#include "data/files/data_identity.h"
+#include "data/files/row_preparation.h"
 #include "data/rows/row_rules.h"
 #include "data/schema/data_schema.h"
 #include "data/split/row_split.h"
@@ -88,14 +90,28 @@ struct MadeUpRows {
   RowRange range;
 };
 
-std::optional<MadeUpRows> MadeUpRowsOf(const Flags& flags, const RowInputs& inputs) {
+// Whether a model whose format could make rows up was trained on files, as far as it says so.
+bool IsOfFiles(const RowScorer& model) {
+  const std::string& prepared = model.inputs().data.prepared;
+  if (!prepared.empty() && prepared != kMadeUpRows) return true;
+  const std::string read = model.training_data();
+  return !read.empty() && !DataIdentityFromText(read).paths.empty();
+}
+
+std::optional<MadeUpRows> MadeUpRowsOf(const Flags& flags, const RowScorer& model) {
   if (!flags.rows.data.empty()) return {};
+  const RowInputs& inputs = model.inputs();
   MadeUpRows rows{inputs.data, {inputs.data.rows, inputs.data.rows + inputs.data.eval_rows}};
   const bool made_up =
       rows.data.format == DataFormat::kPlanted || rows.data.format == DataFormat::kRandom;
   if (!made_up)
     throw Error(Format("{}: it is of rows of the format {}: give --data FILE", flags.model,
                        ToString(rows.data.format)));
+  if (IsOfFiles(model))
+    throw Error(
+        Format("{}: its format is {}, but it was trained on files (--data), not on made-up rows: "
+               "give --data FILE",
+               flags.model, ToString(rows.data.format)));
   if (flags.rows.range != ":") rows.range = ParseRowRange(flags.rows.range, "--rows");
   if (rows.range.first == rows.range.last || rows.range.last == RowRange::kEnd)
     throw Error(
@@ -127,7 +143,7 @@ void Count(std::span<const TaskExamples> tasks, Outcome& outcome) {
 Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
   SayPart(flags.rows, model, flags.model);
   WarnOfRepeatedFiles(flags.rows.data);
-  const std::optional<MadeUpRows> made_up = MadeUpRowsOf(flags, model.inputs());
+  const std::optional<MadeUpRows> made_up = MadeUpRowsOf(flags, model);
   Outcome outcome;
   std::optional<GroupedMeter> groups;
   std::unique_ptr<DataSource> source = OpenRows(flags, model.inputs(), made_up);

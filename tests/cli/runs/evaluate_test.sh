@@ -58,6 +58,18 @@ same_metrics predicted.json served.json
 run 0 evaluate served
 has out "on 1,000 rows"
 
+# ---- a model that could make rows up, but was trained on files, says so
+for form in "" "--ranks 2"; do
+  run 0 train --config small.json --data part.tsv $form --checkpoint of_files
+  fails_saying "of_files: its format is planted, but it was trained on files (--data), not on" \
+    evaluate of_files
+  run 0 quantize of_files --out of_files.model
+  fails_saying "of_files.model: its format is planted, but it was trained on files" \
+    evaluate of_files.model --rows 0:100
+  run 0 evaluate of_files --data part.tsv
+  rm -r of_files of_files.model
+done
+
 # ---- by groups: their rows are all rows, and each has the metrics of its rows alone
 run 0 evaluate whole.st --data eval.tsv --by cat_0 --groups 3 --json by.json
 has out "the 3 largest of"
