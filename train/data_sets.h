@@ -65,7 +65,7 @@ class DataSets {
   // Throws Error for a selection that has no rows to train on, or rows for evaluation that are not
   // told apart from these, also where they come by the same files, or by copies, and for rows of
   // Criteo that were prepared otherwise than those of the model, or than those to train on. Files
-  // are opened once, so that wrong names are errors now; a split by key or
+  // are opened once, and first lines read, so that wrong files are errors now; a split by key or
   // time reads ids or times of all rows of a table, one by the last times also those of text. Each
   // side of a split has a row: text is read as far as the first one of each. The ranges of the
   // selection end inside the data: lines of text are counted, once, unless it is packed, has more
@@ -165,6 +165,8 @@ class DataSets {
   Rows OwnRowsOf(const std::vector<std::string>& files) const;
   void CheckReadOnce(int64_t epochs) const;
   void ReadFirstRows(const std::vector<std::string>& files) const;
+  bool ReadsFirstRow(const std::vector<std::string>& files) const;
+  void ReadFirstLines(const std::vector<std::string>& files) const;
   void CheckMissingIsStored(const std::vector<std::string>& files) const;
   void TakePreparation(const std::vector<std::string>& files);
   void CheckSelection() const;

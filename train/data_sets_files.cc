@@ -61,6 +61,28 @@ void DataSets::ReadFirstRows(const std::vector<std::string>& files) const {
   }
 }
 
+// Whether the first row of the files is one that is read. Rows that nobody reads may be bad.
+bool DataSets::ReadsFirstRow(const std::vector<std::string>& files) const {
+  if (&files == &selection_.eval_files) return EvalRows()->first == 0;
+  const auto eval = selection_.eval_files.empty() ? EvalRows() : std::nullopt;
+  return TrainRows().first == 0 || (eval && eval->first == 0);
+}
+
+// A file whose first line is no row of Criteo's is an error now, and so are files without any row,
+// of which an epoch would tell only in its end.
+void DataSets::ReadFirstLines(const std::vector<std::string>& files) const {
+  bool any = false;
+  for (const std::string& file : files) {
+    if (!CanReadAgain(file)) return;
+    const bool reads = &file != &files.front() || ReadsFirstRow(files);
+    ClickRow row;
+    any |= CriteoStream({{file}, selection_.skip_bad_lines || !reads}).Next(row);
+  }
+  if (!any)
+    throw Error(Format("{}{}: expected rows, but there are none",
+                       &files == &selection_.eval_files ? "--eval " : "", files.front()));
+}
+
 // A stored id says no more whether it was there: 0 is that of a missing one, as row 0 has it.
 void DataSets::CheckMissingIsStored(const std::vector<std::string>& files) const {
   if (data_.missing != MissingIds::kEmptyBag) return;
@@ -100,7 +122,7 @@ DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
   if (data_.format == DataFormat::kMovieLens)
     return {files, std::make_shared<RatingRows>(ReadRatings(files), features_, data_.like_from)};
   if (LayoutOfFiles(files) == FileLayout::kText) {
-    LineReader probe(files);
+    ReadFirstLines(files);
     return {files, nullptr};
   }
   CheckMissingIsStored(files);

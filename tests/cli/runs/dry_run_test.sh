@@ -90,5 +90,35 @@ run 0 "${train[@]}" --dry-run "${huge[@]}"  # which saves nothing
 fails_saying "are free there" "${train[@]}" --checkpoint far "${huge[@]}"
 [ ! -e far ] || fail "a run that has no room for its checkpoints has begun"
 same_files fails_saying "nowhere.tsv" "${train[@]}" --dry-run --data nowhere.tsv
+
+# ---- Criteo's text: the first line of each file; what is empty, or cut off, is found now
+run 0 generate --rows 300 --vocabulary 50 rows.tsv
+run 0 generate --rows 100 --first 300 --vocabulary 50 more.tsv
+echo "# a heading" >bad.tsv
+sed 's/$/\t7/' more.tsv >wide.tsv
+: >empty.tsv
+gzip -k more.tsv
+head -c 12 more.tsv.gz >cut.tsv.gz
+criteo=("${train[@]}" --data rows.tsv)
+for dry in --dry-run --epochs=1; do
+  same_files fails_saying "bad.tsv:1: " "${train[@]}" $dry --data bad.tsv
+  same_files fails_saying "bad.tsv:1: " "${train[@]}" $dry --data rows.tsv bad.tsv
+  same_files fails_saying "wide.tsv:1: " "${criteo[@]}" $dry --eval wide.tsv
+  same_files fails_saying "wide.tsv:1: " "${criteo[@]}" $dry --eval more.tsv wide.tsv
+  same_files fails_saying "--eval empty.tsv: expected rows, but there are none" "${criteo[@]}" \
+    $dry --eval empty.tsv
+  same_files fails_saying "empty.tsv: expected rows, but there are none" "${train[@]}" $dry \
+    --data empty.tsv
+  same_files fails_saying "--eval bad.tsv: expected rows, but there are none" "${criteo[@]}" \
+    $dry --eval bad.tsv --skip-bad-lines
+  same_files fails_saying "cut.tsv.gz" "${criteo[@]}" $dry --eval cut.tsv.gz
+  ! grep -q "epoch 1" out || fail "it trained, then was refused"
+done
+cat bad.tsv rows.tsv >headed.tsv
+run 0 "${train[@]}" --dry-run --data headed.tsv --train-rows 1:
+run 0 "${train[@]}" --dry-run --data headed.tsv --skip-bad-lines
+run 0 "${criteo[@]}" --dry-run --eval more.tsv empty.tsv more.tsv.gz
+true | "$tessera" "${train[@]}" --data - --dry-run >out 2>err || fail "$(cat err)"
+
 same_files fails_saying "rows: expected an integer above 0, got 0" "${train[@]}" --dry-run \
   --set tables[0].rows=0
