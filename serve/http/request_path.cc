@@ -129,8 +129,11 @@ bool IsAsked(std::string_view target, std::string_view key) {
   while (!query.empty()) {
     const std::string_view item = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(query.size(), item.size() + 1));
+    if (item.empty()) continue;
     const size_t equals = item.find('=');
-    if (item.substr(0, equals) != key) continue;
+    if (item.substr(0, equals) != key)
+      throw HttpError(400, Format("the query: unknown word '{}'; known here: {}",
+                                  std::string(item.substr(0, std::min<size_t>(equals, 40))), key));
     const std::string_view value = equals == item.npos ? "" : item.substr(equals + 1);
     if (value == "true") return true;
     if (value != "false")
