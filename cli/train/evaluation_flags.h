@@ -7,8 +7,8 @@
 
 #include "cli/command_line.h"
 #include "train/config/train_config.h"
-#include "train/resume_changes.h"
 #include "train/run/evaluated_rows.h"
+#include "train/run/resume_changes.h"
 
 namespace tessera::cli {
 

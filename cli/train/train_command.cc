@@ -41,8 +41,8 @@
 #include "train/checkpoint/whole_tables.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/pipeline/trainer_pipeline.h"
-#include "train/resume_changes.h"
 #include "train/run/evaluation_schedule.h"
+#include "train/run/resume_changes.h"
 #include "train/run/training_run.h"
 #include "train/training_memory.h"
 

@@ -1,4 +1,4 @@
-#include "train/resume_changes.h"
+#include "train/run/resume_changes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

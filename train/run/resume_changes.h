@@ -1,5 +1,5 @@
-#ifndef TESSERA_TRAIN_RESUME_CHANGES_H_
-#define TESSERA_TRAIN_RESUME_CHANGES_H_
+#ifndef TESSERA_TRAIN_RUN_RESUME_CHANGES_H_
+#define TESSERA_TRAIN_RUN_RESUME_CHANGES_H_
 // A run that goes on from a checkpoint under another configuration, or on other data: what cannot
 // be meant is refused, the rest is said.
 //
@@ -31,4 +31,4 @@ std::vector<std::string> ResumeChanges(const ResumedRun& saved, const TrainConfi
                                        const DataIdentity& data, bool other_data);
 
 }  // namespace tessera
-#endif  // TESSERA_TRAIN_RESUME_CHANGES_H_
+#endif  // TESSERA_TRAIN_RUN_RESUME_CHANGES_H_

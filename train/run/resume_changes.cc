@@ -1,4 +1,4 @@
-#include "train/resume_changes.h"
+#include "train/run/resume_changes.h"
 
 #include <algorithm>
 #include <map>
