@@ -128,6 +128,7 @@ TEST(HttpServer, StrictRequestsAreRefusedForIdsOutOfRange) {
   body["parameters"] = {{"strict", false}};
   EXPECT_EQ(status(), 200);
   EXPECT_EQ(status("?strict=false&"), 200);
+  EXPECT_EQ(status("?strict=true"), 400);
   EXPECT_EQ(status("?strct=false"), 400);
   EXPECT_EQ(client.Post(std::string(kInfer) + "?strict=false&strct=true", body.dump(), kJson).body,
             R"({"error":"the query: unknown word 'strct'; known here: strict"})");
