@@ -141,11 +141,12 @@ DataConfig ReadData(const Json& value, const std::string& where, JsonProblems* p
       "format", data.format,
       {DataFormat::kCriteo, DataFormat::kPlanted, DataFormat::kRandom, DataFormat::kMovieLens,
        DataFormat::kJsonl, DataFormat::kCsv, DataFormat::kTsv, DataFormat::kNpz});
-  if (IsCriteo(data.format))
+  if (IsCriteo(data.format)) {
     object.Try([&] {
       object.OptionalWord("missing", data.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
-      object.Optional("prepared", data.prepared);
     });
+    object.Try([&] { object.Optional("prepared", data.prepared); });
+  }
   object.Part("shuffle", JsonNeed::kOptional,
               [&](const auto&... shuffle) { data.shuffle = ShuffleFromJson(shuffle...); });
   object.Try([&] { ReadSplit(object, data); });

@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
             R"(data.format: expected "criteo" or "planted" or "random" or "movielens" or "jsonl" )"
             R"(or "csv" or "tsv" or "npz", got "parquet")"},
         Bad{R"("format": "criteo")", R"("format": "criteo", "rows": 5)",
-            "data.rows: unknown key; known here: format, missing, shuffle, split"},
+            "data.rows: unknown key; known here: format, missing, prepared, shuffle, split"},
         Bad{R"("format": "criteo")", R"("shuffle": {"window_rows": 0})",
             "data.shuffle.window_rows: expected an integer above 0, got 0"},
         Bad{R"("format": "criteo", "missing": "empty_bag")", R"("format": "movielens")",
@@ -232,7 +232,8 @@ TEST(TrainConfig, AllProblemsAreOneAnswer) {
             "dense_in, dense_arch, over_arch, dcn_layers, dcn_low_rank, weighted, "
             "position_weights, attention, tasks\n"
             "  data.rows: the key is missing\n"
-            "  data.row: unknown key (did you mean 'rows'?); known here: format, missing, shuffle, "
+            "  data.row: unknown key (did you mean 'rows'?); known here: format, missing, "
+            "prepared, shuffle, "
             "rows, eval_rows, seed, vocabulary, zipf, click_rate, missing_rate, strength\n"
             "  train.batch_size: expected an integer above 0, got 0\n"
             "  train.epochs: expected an integer above 0, got 0\n"
@@ -292,7 +293,7 @@ TEST(TrainConfig, AWrongKindHidesNoOtherProblem) {
           "those of \"planted\"\n"
           "  data.zipf: expected a number, got \"1\"\n"
           "  data.vocabulry: unknown key (did you mean 'vocabulary'?); known here: format, "
-          "missing, "
+          "missing, prepared, "
           "shuffle, rows, eval_rows, seed, vocabulary, zipf, click_rate, missing_rate, strength\n"
           "  train.epochs: expected an integer above 0, got 0");
 }
