@@ -73,11 +73,11 @@ fails_saying "--delta ranks: it is a folder that ranks saved: expected a model d
 
 # ---- no rows: nothing is made of them
 : >none.tsv
-fails_saying "none.tsv: there are no rows to score" predict served --data none.tsv -o new
-fails_saying "none.tsv: there are no rows to score" quantize model.safetensors -o new \
+fails_saying "none.tsv: expected rows, but there are none" predict served --data none.tsv -o new
+fails_saying "none.tsv: expected rows, but there are none" quantize model.safetensors -o new \
   --data none.tsv
 fails_saying "nowhere.tsv: cannot be read" quantize model.safetensors -o new --data nowhere.tsv
-fails_saying "none.tsv: there are no rows to measure" plan --tables small.json --ranks 2 \
+fails_saying "none.tsv: expected rows, but there are none" plan --tables small.json --ranks 2 \
   --data none.tsv -o new
 [ ! -e new ] || fail "new was made"
 

@@ -79,7 +79,8 @@ TEST_F(ResumeChangesTest, RefusesAnotherSplitOnceItHasTrained) {
 // A split that goes by all rows has other sides on other data, also between epochs.
 TEST_F(ResumeChangesTest, RefusesOtherDataBesideASplitThatGoesByThem) {
   const auto data = [](int64_t bytes, uint64_t tail) {
-    return DataIdentity{.paths = {{.name = "d", .bytes = bytes, .head = 1, .tail = tail}}};
+    return DataIdentity{.rows = {},
+                        .paths = {{.name = "d", .bytes = bytes, .head = 1, .tail = tail}}};
   };
   progress_.data = ToText(data(100, 2));
   progress_.epoch = 1;
@@ -116,9 +117,10 @@ TEST_F(ResumeChangesTest, TakesOtherDataBesideAFoundTime) {
   };
   const TrainConfig sought = config(R"({"by": "time"})"),
                     found = config(R"({"by": "time", "at": 5, "of_fraction": 0.1})");
-  progress_.data = ToText({.paths = {{.name = "d", .bytes = 100, .head = 1, .tail = 2}}});
+  progress_.data =
+      ToText({.rows = {}, .paths = {{.name = "d", .bytes = 100, .head = 1, .tail = 2}}});
   progress_.epoch = progress_.step = 1;
-  data_ = {.paths = {{.name = "d", .bytes = 100, .head = 1, .tail = 3}}};
+  data_ = {.rows = {}, .paths = {{.name = "d", .bytes = 100, .head = 1, .tail = 3}}};
   config_ = found;
   EXPECT_THAT(Changes(found),
               ::testing::ElementsAre(::testing::HasSubstr("--data[0] was d (100 bytes"),

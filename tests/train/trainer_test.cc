@@ -387,11 +387,9 @@ TEST(DataSets, FilesWinOverPlantedData) {
 }
 
 TEST(DataSets, NoRowsAreAnError) {
-  const TrainConfig config = SmallConfig();
-  Context ctx({.threads = 1, .seed = 3});
-  Trainer trainer(ctx, config);
-  const DataSets data(config, {.files = {testing::WriteFile("none.tsv", "")}});
-  EXPECT_EQ(ErrorOf([&] { RunTraining(trainer, data); }), "there are no rows to train on");
+  const std::string file = testing::WriteFile("none.tsv", "");
+  EXPECT_EQ(ErrorOf([&] { DataSets(SmallConfig(), {.files = {file}}); }),
+            file + ": expected rows, but there are none");
 }
 
 }  // namespace
