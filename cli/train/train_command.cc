@@ -107,7 +107,7 @@ TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
 // Rows for evaluation are those of the time that the training found for its split, and all rows are
 // prepared as its rows.
 void KeepFound(const TrainFlags& flags, const Resumed& resumed, TrainConfig& config) {
-  if (!resumed.config.empty())
+  if (MayHaveFound(resumed.config, config.data))
     TakeFound(ParseTrainConfig(resumed.config, flags.resume).data, config.data);
 }
 

@@ -121,11 +121,7 @@ TrainConfig ReadConfig(const Checkpoint& checkpoint, const std::optional<TrainCo
     throw NoConfiguration(checkpoint.path, IsOfProgram(checkpoint));
   if (!config) return own();
   TrainConfig given = *config;
-  // A program's configuration need not be one that can be read; one that has found something of its
-  // rows is.
-  const bool has_found =
-      SeeksTime(given.data.split) || checkpoint.config.find("\"prepared\"") != std::string::npos;
-  if (has_found && !checkpoint.config.empty()) TakeFound(own().data, given.data);
+  if (MayHaveFound(checkpoint.config, given.data)) TakeFound(own().data, given.data);
   return given;
 }
 

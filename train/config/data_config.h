@@ -53,6 +53,9 @@ std::string DefaultTaskName(const DataConfig& data);
 // Takes what a training has found of its rows, where `data` do not say it: the time of a split by
 // the last times, and how values were prepared.
 void TakeFound(const DataConfig& saved, DataConfig& data);
+// Whether a saved configuration, as text, can have such a thing for `data`. A program's own need
+// not be one that can be read.
+bool MayHaveFound(const std::string& saved, const DataConfig& data);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_CONFIG_DATA_CONFIG_H_

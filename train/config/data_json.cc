@@ -36,6 +36,11 @@ void TakeFound(const DataConfig& saved, DataConfig& data) {
   if (data.prepared.empty()) data.prepared = saved.prepared;
 }
 
+bool MayHaveFound(const std::string& saved, const DataConfig& data) {
+  const bool says = saved.find("\"prepared\"") != std::string::npos;
+  return !saved.empty() && (says || SeeksTime(data.split));
+}
+
 namespace internal {
 namespace {
 
