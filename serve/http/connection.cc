@@ -79,7 +79,8 @@ void Connection::Expire() {
 
 void Connection::Drain() {
   Post([this] {
-    if (phase_ == Phase::kIdle) Close();
+    error_code error;  // of bytes that are there and were not read yet, a request has begun, too
+    if (phase_ == Phase::kIdle && socket_.available(error) == 0) Close();
   });
 }
 
