@@ -165,9 +165,9 @@ class HttpServer::Impl {
 
   void RefuseFull(Socket& socket, const std::string& client) {
     error_code error;
+    service_->CountError(503);  // first, so that whoever has the answer finds it counted
     socket.non_blocking(true, error);
     socket.write_some(asio::buffer(kFull, sizeof kFull - 1), error);
-    service_->CountError(503);
     if (options_.access_log != nullptr)
       options_.access_log->Add(
           {.time = std::chrono::system_clock::now(), .client = client, .status = 503});

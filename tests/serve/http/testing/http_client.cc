@@ -82,6 +82,11 @@ HttpAnswer HttpClient::Receive(bool with_body) {
 
 bool HttpClient::IsClosed() { return came_.empty() && !ReadMore(); }
 
+bool HttpClient::HasAnswer() const {
+  pollfd one{.fd = socket_, .events = POLLIN, .revents = 0};
+  return !came_.empty() || poll(&one, 1, 0) > 0;
+}
+
 HttpClient& FirstToAnswer(HttpClient& a, HttpClient& b) {
   pollfd sockets[] = {{a.socket_, POLLIN, 0}, {b.socket_, POLLIN, 0}};
   poll(sockets, 2, kSeconds * 1000);

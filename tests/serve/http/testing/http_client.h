@@ -31,6 +31,8 @@ class HttpClient {
   bool Send(std::string_view bytes);
   // The next answer; of one to a HEAD request, only the head.
   HttpAnswer Receive(bool with_body = true);
+  // Whether bytes have come, or the connection was closed.
+  bool HasAnswer() const;
   // Whether the server closes the connection, having sent nothing more.
   bool IsClosed();
 
