@@ -61,3 +61,17 @@ def tensors(path):
 sys.exit(tensors(sys.argv[1]) != tensors(sys.argv[2]))
 EOF
 }
+
+# serve ARGS…: a server on a free port, $port; its process, $server, ends with the test. What it
+# says is in files served and errors.
+serve() {
+  : >served  # or the line of the server before this one would be read
+  "$tessera" serve "$@" --port 0 >served 2>errors &
+  server=$!
+  trap 'kill -9 $server 2>/dev/null' EXIT
+  for _ in $(seq 600); do
+    port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && return
+    sleep 0.1
+  done
+  fail "it does not serve: $(cat errors)"
+}

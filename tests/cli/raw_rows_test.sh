@@ -122,18 +122,6 @@ for other in others:
     assert all(first[key] == other[key] for key in keys), (first, other)
 PY
 
-# serve DIRECTORY: on a free port.
-serve() {
-  : >served
-  "$tessera" serve "$1" --port 0 >served 2>errors &
-  server=$!
-  trap 'kill -9 $server 2>/dev/null' EXIT
-  for _ in $(seq 600); do
-    port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && return
-    sleep 0.1
-  done
-  fail "it does not serve: $(cat errors)"
-}
 stop() {
   kill -TERM $server
   wait $server || fail "the server ended with $?"

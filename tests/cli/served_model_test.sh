@@ -44,18 +44,6 @@ done
 rm -rf changed && cp -r model changed && sed -i 's/"cat_2"/"cat_3"/' changed/model.json
 fails_saying "changed/model.json: it was changed, or is corrupt" predict changed --data eval.tsv
 
-# serve DIRECTORY: on a free port; what it says is then in files served and errors.
-serve() {
-  : >served  # or the line of the server before this one would be read
-  "$tessera" serve "$1" --port 0 --watch 50 >served 2>errors &
-  server=$!
-  trap 'kill -9 $server 2>/dev/null' EXIT
-  for _ in $(seq 600); do
-    port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && return
-    sleep 0.1
-  done
-  fail "it does not serve: $(cat errors)"
-}
 stop() {
   kill -TERM $server
   wait $server || fail "the server ended with $?"
@@ -84,7 +72,7 @@ body="{\"inputs\": [$(input dense ", 13" FP32 0,0,0,0,0,0,0,0,0,0,0,0,0), $(inpu
 rm -rf gap && cp -r model gap && mv gap/delta-2.safetensors kept
 missing="delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken"
 fails_saying "gap: $missing: the newest version is 1" predict gap --data eval.tsv
-serve gap
+serve gap --watch 50
 has served "version 1"
 eventually errors "gap: $missing: the newest version is 1"
 asked /metrics
@@ -96,7 +84,7 @@ stop
 
 # ---- started again after a delta was damaged: the version before it is served
 rm -rf changed && cp -r model changed && flipped changed/delta-3.safetensors 50
-serve changed
+serve changed --watch 50
 has served "version 2"
 eventually errors \
   "changed/delta-3.safetensors: its bytes do not have their crc32; the model is version 2"
@@ -106,7 +94,7 @@ stop
 # ---- weights that are cut while they are mapped: this model's requests fail, the server lives and
 # takes up the next version
 rm -rf cut && cp -r model cut && rm cut/delta-*
-serve cut
+serve cut --watch 50
 : >cut/weights-1.safetensors
 asked /v2/models/model/infer "$body"
 has answer "500 Internal Server Error"
@@ -131,7 +119,7 @@ for options in "model.safetensors --prune 0.3 --remap hash" "raw.safetensors"; d
   run 0 quantize $options -o cut
   cp -r cut more
   [ "$options" != raw.safetensors ] || run 0 export more.safetensors --delta more
-  serve cut
+  serve cut --watch 50
   : >cut/weights-1.safetensors
   for _ in 1 2; do
     asked /v2/models/model/infer "$body"
@@ -143,7 +131,7 @@ for options in "model.safetensors --prune 0.3 --remap hash" "raw.safetensors"; d
 done
 
 # ---- a version number that was used twice: the digest tells them apart
-serve changed
+serve changed --watch 50
 digest() {
   asked /v2/models/model/infer "$body"
   has answer "200 OK"
@@ -154,11 +142,11 @@ first=$(digest)
 stop
 rm -rf back && cp -r model back && rm back/delta-*
 run 0 export seed9.safetensors --delta back --overwrite
-serve back
+serve back --watch 50
 second=$(digest)
 stop
 [ -n "$first" ] && [ -n "$second" ] && [ "$first" != "$second" ] ||
   fail "digests '$first' and '$second'"
-serve changed
+serve changed --watch 50
 [ "$(digest)" = "$first" ] || fail "another digest for the same content"
 stop

@@ -78,21 +78,8 @@ fails_saying "models: no version takes the rows of the warm-up: wrong.jsonl:1: c
 lacks err "tessera quantize"
 
 # ---- two versions of one model, and another model
-# started ARGS…: a server, process $server, listens on $port; files served and errors have what it
-# says.
-started() {
-  : >served  # or the line of the server before this one would be read
-  "$tessera" serve "$@" --port 0 >served 2>errors &
-  server=$!
-  for _ in $(seq 600); do
-    port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && return
-    sleep 0.1
-  done
-  fail "no server: $(cat errors)"
-}
 stopped() { kill -TERM $server && wait $server || fail "the server ended with $?"; }
-trap 'kill -9 $server 2>/dev/null' EXIT
-started a=models b=plain --versions a=latest:2 --watch 50
+serve a=models b=plain --versions a=latest:2 --watch 50
 has served "serving a, versions 3, 4, 2 tables"
 has served "; b, version 2, 2 tables"
 # scored PATH VERSION: the version answers.
@@ -147,7 +134,7 @@ fails_saying "--canary 7:10: models: there is no version 7, but 3, 4, 5 with del
   models --versions 4,6 --canary 7:10
 fails_saying "--canary 6:10: expected --versions with the numbers of this version and of one that \
 answers the other requests, such as --versions 4,5" serve models --versions 6 --canary 6:10
-started a=models --versions 3,6 --canary 6:50 --watch 0
+serve a=models --versions 3,6 --canary 6:50 --watch 0
 has served "serving a, versions 3, 6 (6 answers 50 %)"
 stopped
 fails_saying "models: there is no version 7, but 3, 4, 5 with deltas to 6" rollback models --to 7
@@ -167,7 +154,7 @@ mkdir bad && cp -r models/3 bad/3
 run 0 quantize later.safetensors -o bad
 run 0 quantize model.safetensors -o bad
 for version in 4 5; do printf none >bad/$version/weights-$version.safetensors; done
-started a=bad --watch 0
+serve a=bad --watch 0
 has served "serving a, version 3, 2 tables"
 has errors "version 5 cannot be loaded: bad/5/weights-5.safetensors: "
 has errors "; version 4 cannot be loaded: bad/4/weights-4.safetensors: "
@@ -195,7 +182,7 @@ for command in predict evaluate; do
 versions above 3"
 done
 run 0 predict bad/3 --data eval.tsv
-started a=bad --watch 50
+serve a=bad --watch 50
 eventually errors "the model stays version 3"  # version 5 was tried again
 run 0 rollback bad --to 3
 mv bad/3 bad/withdrawn-3
@@ -224,7 +211,7 @@ $PWD/models" rollback models/3
 
 # ---- a bad one among the N newest that are served keeps no good one out
 mkdir among && cp -r models/3 among/3
-started a=among --versions latest:2 --watch 50
+serve a=among --versions latest:2 --watch 50
 has served "serving a, version 3, 2 tables"
 mkdir new && cp -r models/3 new/3
 for version in 4 5; do run 0 quantize later.safetensors -o new; done

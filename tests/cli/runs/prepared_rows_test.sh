@@ -112,18 +112,6 @@ run 0 inspect known.st
 has out "$numbering"
 
 # ---- a served model of changed values takes tensors, and no rows
-# serve DIRECTORY: on a free port.
-serve() {
-  : >served
-  "$tessera" serve "$1" --port 0 --name model >served 2>errors &
-  server=$!
-  trap 'kill -9 $server 2>/dev/null' EXIT
-  for _ in $(seq 600); do
-    port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && return
-    sleep 0.1
-  done
-  fail "it does not serve: $(cat errors)"
-}
 cat >ask.py <<'PY'
 import json, sys, urllib.error, urllib.request
 prepared = sys.argv[2] == "prepared"
@@ -146,7 +134,7 @@ status, answer = ask("/infer", json.dumps({"inputs": inputs}).encode())
 assert status == 200, answer
 PY
 for model in numbered zero plain; do
-  serve $model.model
+  serve $model.model --name model
   kind=prepared
   [ $model = plain ] && kind=plain
   python3 ask.py "$port" $kind || fail "serve $model.model"
