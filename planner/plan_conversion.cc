@@ -7,7 +7,6 @@ namespace tessera {
 namespace {
 
 ComputeKernel CheckedKernel(PlanKernel kernel, const std::string& table) {
-  if (kernel == PlanKernel::kQuant) return ComputeKernel::kFused;  // lies where its rank is
   const std::optional<ComputeKernel> trained = TrainedKernel(kernel);
   TESSERA_CHECK(trained.has_value(),
                 "table {}: this build does not train with kernel {} (there is dense, fused, "

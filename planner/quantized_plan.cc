@@ -1,6 +1,7 @@
 #include "planner/quantized_plan.h"
 
 #include <utility>
+#include <vector>
 
 #include "planner/cost_models.h"
 #include "planner/plan_conversion.h"
@@ -29,6 +30,12 @@ PlannerModel PlannerModelOf(std::span<const QuantizedTable> tables,
   return model;
 }
 
+// A plan has no kernel for rows that are only read: they lie where a fused table's would.
+std::vector<PlacedOption> AsFused(std::vector<PlacedOption> tables) {
+  for (PlacedOption& table : tables) table.option.kernel = PlanKernel::kFused;
+  return tables;
+}
+
 // The planner's columns are bytes of stored rows, and no table is cut between them.
 void CountColumns(std::span<const QuantizedTable> tables, ShardingPlan& plan) {
   for (const QuantizedTable& table : tables)
@@ -43,7 +50,7 @@ ShardingPlan FindQuantizedPlan(std::span<const QuantizedTable> tables, const Top
   const EmbeddingShardingPlanner planner(machine.topology, model,
                                          CostModelOptions("bandwidth", machine, model));
   PlanResult found = planner.Plan();
-  ShardingPlan plan = ToShardingPlan(machine.topology, model, found.tables);
+  ShardingPlan plan = ToShardingPlan(machine.topology, model, AsFused(found.tables));
   CountColumns(tables, plan);
   if (result != nullptr) *result = std::move(found);
   return plan;

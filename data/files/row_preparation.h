@@ -56,7 +56,7 @@ bool AreAlike(std::string_view one, std::string_view other);
 // Whether such rows hold other values than text does.
 bool IsPrepared(std::string_view preparation);
 
-// "text as it is", "rows by tessera preprocess (dense …)", for sentences.
+// For sentences: "the values of Criteo's text", "values that tessera preprocess changed (…)".
 std::string PreparationText(std::string_view preparation);
 
 }  // namespace tessera

@@ -246,7 +246,8 @@ MachineProfile ReadProfile(const Json& document) {
   Take(object, "collectives", p.collectives);
   Take(object, "codecs", p.codecs);
   Take(object, "kernels", p.kernels);
-  object.Optional("disk_row", p.disk_row);
+  if (const Json* disk_row = object.Find("disk_row"))
+    Read(*disk_row, object.at("disk_row"), p.disk_row);
   Take(object, "dense", p.dense);
   Take(object, "steps", p.steps);
   object.Finish();

@@ -1,29 +1,20 @@
 #include "sharding/checkpoint/save_checkpoint.h"
 
 #include "comm/leader.h"
-#include "runtime/base/check.h"
+#include "sharding/checkpoint/state_rows.h"
 
 namespace tessera {
 namespace {
 
 constexpr char kWhat[] = "saving a checkpoint";
 
-std::map<std::string, StreamedTensor> StreamsByName(Context& ctx,
-                                                    std::span<const NamedTensor> tensors) {
-  std::map<std::string, StreamedTensor> named;
-  for (const NamedTensor& t : tensors)
-    TESSERA_CHECK(named.emplace(t.name, Streamed(ctx, t.tensor)).second,
-                  "checkpoint: two tensors are called '{}'", t.name);
-  return named;
-}
-
 std::string WriteMine(Context& ctx, int rank, const std::string& folder, int64_t save,
                       const ShardingPlan& plan, std::span<const ShardTensors> shards,
                       std::span<const NamedTensor> whole, std::span<const NamedTensor> own) {
   std::vector<ShardStreams> streams;
   for (const ShardTensors& shard : shards) streams.push_back(MakeStreams(ctx, shard));
-  return WritePart(folder, save, rank, plan, std::move(streams), StreamsByName(ctx, whole),
-                   StreamsByName(ctx, own));
+  return WritePart(folder, save, rank, plan, std::move(streams), StreamedStates(ctx, whole).tensors,
+                   StreamedStates(ctx, own).tensors);
 }
 
 // Gathers every rank's text. If a rank fails, all throw Error and no rank commits. A rank that

@@ -52,7 +52,7 @@ StreamedTensor StreamedState(Context& ctx, const NamedTensor& state) {
           }};
 }
 
-StreamedSafetensors StreamedStates(Context& ctx, const std::vector<NamedTensor>& states) {
+StreamedSafetensors StreamedStates(Context& ctx, std::span<const NamedTensor> states) {
   StreamedSafetensors content;
   for (const NamedTensor& named : states)
     TESSERA_CHECK(content.tensors.emplace(named.name, StreamedState(ctx, named)).second,

@@ -4,7 +4,7 @@
 // (runtime/named_parameter.h); a few megabytes at a time. REQUIRES of all: tensors of the host or
 // of ctx's device, contiguous; ctx and what is stored outlive what is returned.
 #include <functional>
-#include <vector>
+#include <span>
 
 #include "runtime/files/safetensors.h"
 #include "runtime/named_parameter.h"
@@ -14,7 +14,7 @@ namespace tessera {
 
 StreamedTensor StreamedState(Context& ctx, const NamedTensor& state);
 // Tensors under their names, for a file. Throws Error for two of one name.
-StreamedSafetensors StreamedStates(Context& ctx, const std::vector<NamedTensor>& states);
+StreamedSafetensors StreamedStates(Context& ctx, std::span<const NamedTensor> states);
 // rows [k] i64, on ctx's device; they name rows.
 StreamedTensor StreamedRows(Context& ctx, const NamedTensor& state, const Tensor& rows);
 

@@ -19,10 +19,9 @@ struct ConfigSetting {
 // Splits at the first '=' outside of brackets. Throws Error where there is none.
 ConfigSetting SplitSetting(const std::string& setting);
 
-// The document with each of `settings` ("PATH=VALUE") set, in this order, but names of
-// optimizers first. Throws Error that begins
-// with `source` for text that is no JSON, and with "--set PATH" for a path that the document has no
-// place for.
+// The document with each of `settings` ("PATH=VALUE") set, in this order, but names of optimizers
+// first. Throws Error that begins with `source` for text that is no JSON, and with "--set PATH" for
+// a path that the document has no place for.
 std::string WithSettings(const std::string& text, const std::string& source,
                          std::span<const std::string> settings);
 

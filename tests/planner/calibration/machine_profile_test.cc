@@ -41,6 +41,9 @@ TEST(MachineProfileJson, SaysWhatIsWrongAndWhere) {
               HasSubstr("reads version 1, got 9"));
   EXPECT_THAT(MessageOf(With("\"ranks\":4", "\"ranks\":0")), HasSubstr("ranks: expected"));
   EXPECT_THAT(MessageOf(With("\"call\":1e-06", "\"call\":-1")), HasSubstr("lookup.call: expected"));
+  EXPECT_THAT(MessageOf(With("\"disk_row\":0.0", "\"disk_row\":-1")),
+              HasSubstr("disk_row: expected a number, at least 0"));
+  EXPECT_EQ(MessageOf(With("\"disk_row\":0.0,", "")), "no error");  // measured before there was one
   EXPECT_THAT(MessageOf(With("[64.0,4e-09]", "[64.0]")), HasSubstr("lookup.bag[0]: expected"));
   EXPECT_THAT(MessageOf(With("[256.0,6e-09]", "[64.0,6e-09]")),
               HasSubstr("lookup.bag[1][0]: expected a number above 64"));
