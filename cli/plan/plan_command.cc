@@ -11,6 +11,7 @@
 #include "cli/plan/plan_diff_command.h"
 #include "cli/plan/plan_inputs.h"
 #include "cli/plan/plan_report.h"
+#include "cli/plan/plan_simulate.h"
 #include "cli/plan/plan_validate.h"
 #include "cli/plan/plan_what_if.h"
 #include "cli/plan/planner_options.h"
@@ -38,6 +39,7 @@ constexpr char kFooter[] =
     "  tessera plan --tables tables.json --topology h100 --ranks 64 --cost-model torchrec\n"
     "  tessera plan --tables tables.json --topology topology.json --ranks 4 \\\n"
     "    --what-if ranks=2,8 --what-if batch=512,2048 --html what_if.html\n"
+    "  tessera plan --tables tables.json --topology topology.json --ranks 512 --simulate 100\n"
     "  tessera train --config examples/criteo.json --data clicks.tsv --ranks 4 --plan plan.json\n"
     "  tessera plan diff plan.json other.json --tables examples/criteo.json\n"
     "\n"
@@ -48,14 +50,18 @@ constexpr char kFooter[] =
     "--what-if plans at each point of a grid, the current one among them. Its keys: ranks; hbm, "
     "ddr and disk, in GiB of a rank (disk lets tables lie there behind a cache); batch, of a rank; "
     "codec of the exchanges, as fp16 or int8 (of a measured topology); intra_bw and inter_bw, GB/s "
-    "of a rank inside its node and to others (elsewhere).\n";
+    "of a rank inside its node and to others (elsewhere).\n"
+    "\n"
+    "--simulate plays work and exchanges of every rank: an exchange ends when all of its ranks "
+    "have come. Work varies by itself on each rank between each two exchanges.\n";
 
-// The step model that --validate compares with measured steps; null without --validate.
+// The step model of --validate and --simulate; null without them.
 const StepModel* StepModelFor(const PlanFlags& flags, const EmbeddingShardingPlanner& planner) {
-  if (flags.validate == 0) return nullptr;
+  if (flags.validate == 0 && flags.simulate == 0) return nullptr;
   const StepModel* model = StepModelOf(planner.options());
   if (model == nullptr)
-    throw Error("--validate needs the calibrated cost model: --topology of tessera calibrate");
+    throw Error(Format("{} needs the calibrated cost model: --topology of tessera calibrate",
+                       flags.validate > 0 ? "--validate" : "--simulate"));
   return model;
 }
 
@@ -98,12 +104,18 @@ int Plan(const PlanFlags& flags) {
                                 {.title = "Sharding plan of " + flags.tables,
                                  .lower_bound = plan.lower_bound}));
   std::vector<ValidatedPlan> validated;
-  if (step_model != nullptr) {
+  if (flags.validate > 0) {
     validated = ValidatePlan(*step_model, *sharding, flags.validate);
     std::printf("\n%s", ValidationText(validated).c_str());
   }
+  std::vector<SimulatedPlan> simulated;
+  if (flags.simulate > 0) {
+    simulated = SimulatePlan(*step_model, *sharding, flags);
+    std::printf("\n%s", SimulationText(simulated, step_model->layout().world_size).c_str());
+  }
   if (!flags.json.empty())
-    ReplaceTextFile(flags.json, PlanReportJson(plan, explanation, cost_model, load, validated));
+    ReplaceTextFile(flags.json,
+                    PlanReportJson(plan, explanation, cost_model, load, validated, simulated));
   return 0;
 }
 

@@ -89,6 +89,30 @@ void SetRanks(Topology& topology, const PlanFlags& flags) {
   topology.ddr_caps.clear();
 }
 
+void AddSimulationFlags(Command command, PlanFlags& f) {
+  command
+      .Add("--simulate", f.simulate,
+           "Play so many training steps under the plan, rank by rank, where ranks keep their "
+           "speed, vary, or one is slow (needs a measured topology)")
+      .Within(NumbersFrom(1, 100'000))
+      .Value("STEPS");
+  command
+      .Add("--jitter", f.jitter,
+           "With --simulate: the standard deviation of a rank's work between two exchanges, as a "
+           "fraction of its mean")
+      .Within(NumbersFrom(0.0, 10.0))
+      .Value("FRACTION")
+      .ShowDefault()
+      .Needs("--simulate");
+  command
+      .Add("--slow-rank", f.slow_rank,
+           "With --simulate: how many times as long the slow rank's work takes")
+      .Within(NumbersFrom(1.0, 1000.0))
+      .Value("TIMES")
+      .ShowDefault()
+      .Needs("--simulate");
+}
+
 }  // namespace
 
 void AddTablesFlags(Command command, PlanFlags& f) {
@@ -161,6 +185,7 @@ void AddPlanFlags(Command command, PlanFlags& f) {
            "prediction (needs a measured topology)")
       .Within(NumbersFrom(2, 6))
       .Value("PLANS");
+  AddSimulationFlags(command, f);
   command
       .Add(
           "--what-if", f.what_if,

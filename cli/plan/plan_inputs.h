@@ -20,6 +20,8 @@ struct PlanFlags {
   std::optional<int64_t> batch_size, most_moved_bytes;
   std::vector<std::string> data, set, what_if;
   int validate = 0;  // plans
+  int simulate = 0;  // steps
+  double jitter = 0.1, slow_rank = 2;
 };
 
 void AddPlanFlags(Command command, PlanFlags& flags);

@@ -26,11 +26,25 @@ Json ValidationJson(const std::vector<ValidatedPlan>& validated) {
   for (const ValidatedPlan& plan : validated)
     plans.push_back({{"plan", plan.name},
                      {"predicted_ms", 1e3 * plan.predicted.seconds},
+                     {"simulated_ms", 1e3 * plan.simulated},
                      {"measured_ms", 1e3 * plan.measured.seconds}});
   const Agreement agreement = ComputeAgreement(validated);
   return {{"plans", std::move(plans)},
           {"spearman", agreement.spearman},
           {"median_error", agreement.median_error}};
+}
+
+Json SimulationJson(const std::vector<SimulatedPlan>& simulated) {
+  Json plans = Json::array();
+  for (const auto& [name, steps] : simulated)
+    plans.push_back({{"name", name},
+                     {"mean_ms", 1e3 * steps.mean},
+                     {"p50_ms", 1e3 * steps.p50},
+                     {"p99_ms", 1e3 * steps.p99},
+                     {"at_work", steps.working},
+                     {"waiting_for_ranks", steps.waiting},
+                     {"exchanging", steps.exchanging}});
+  return plans;
 }
 
 Json TableJson(const PlacedOption& placed, const TableExplanation& explanation) {
@@ -64,7 +78,8 @@ std::string PlanLine(const PlanResult& plan, const std::string& cost_model) {
 
 std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explanation,
                            const std::string& cost_model, const PlanLoad& load,
-                           const std::vector<ValidatedPlan>& validated) {
+                           const std::vector<ValidatedPlan>& validated,
+                           const std::vector<SimulatedPlan>& simulated) {
   Json json = {{"cost_model", cost_model},
                {"max_rank_perf_ms", plan.max_rank_perf},
                {"rating", plan.rating},
@@ -86,6 +101,7 @@ std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explan
                {"tables", Json::array()}};
   if (load.whole_step) json["step_ms"] = load.step_ms;
   if (!validated.empty()) json["validation"] = ValidationJson(validated);
+  if (!simulated.empty()) json["simulation"] = SimulationJson(simulated);
   for (size_t t = 0; t < plan.tables.size(); ++t)
     json["tables"].push_back(TableJson(plan.tables[t], explanation.tables[t]));
   return json.dump(1) + "\n";

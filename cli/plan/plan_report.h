@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/plan/plan_simulate.h"
 #include "planner/calibration/validate_plans.h"
 #include "planner/explain.h"
 #include "planner/plan_load.h"
@@ -17,11 +18,15 @@ std::string PlanLine(const PlanResult& plan, const std::string& cost_model);
 
 // {"cost_model", "max_rank_perf_ms", "step_ms", "lower_bound", "gap", …, "ranks": [{"ms", "hbm",
 //  "ddr", "ssd"}], "dense": {"hbm", "ddr"}, "batches": {…}, "tables": […], "validation": {"plans":
-//  [{"plan", "predicted_ms", "measured_ms"}], "spearman", "median_error"}}; memory in bytes.
-// "step_ms" is of a measured machine alone, "validation" of plans that were run.
+//  [{"plan", "predicted_ms", "simulated_ms", "measured_ms"}], "spearman", "median_error"},
+//  "simulation": [{"name", "mean_ms", "p50_ms", "p99_ms", "at_work", "waiting_for_ranks",
+//  "exchanging"}]}; memory in bytes.
+// "step_ms" is of a measured machine alone, "validation" of plans that were run, "simulation" of
+// steps that were played.
 std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explanation,
                            const std::string& cost_model, const PlanLoad& load,
-                           const std::vector<ValidatedPlan>& validated);
+                           const std::vector<ValidatedPlan>& validated,
+                           const std::vector<SimulatedPlan>& simulated);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_PLAN_PLAN_REPORT_H_

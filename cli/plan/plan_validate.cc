@@ -61,10 +61,11 @@ std::vector<ValidatedPlan> ValidatePlan(const StepModel& model, const ShardingPl
 }
 
 std::string ValidationText(const std::vector<ValidatedPlan>& plans) {
-  std::vector<std::vector<std::string>> rows = {{"plan", "predicted, ms", "measured, ms"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"plan", "predicted, ms", "simulated, ms", "measured, ms"}};
   for (const ValidatedPlan& p : plans)
-    rows.push_back(
-        {p.name, Fixed(1e3 * p.predicted.seconds, 3), Fixed(1e3 * p.measured.seconds, 3)});
+    rows.push_back({p.name, Fixed(1e3 * p.predicted.seconds, 3), Fixed(1e3 * p.simulated, 3),
+                    Fixed(1e3 * p.measured.seconds, 3)});
   const Agreement agreement = ComputeAgreement(plans);
   return TextTable(rows) + Format("\nSpearman correlation {}, median error {} %\n",
                                   Fixed(agreement.spearman, 2),

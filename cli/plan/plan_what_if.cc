@@ -53,6 +53,8 @@ void CheckFlags(const PlanFlags& flags) {
          "points are planned from scratch; name it for the point that you choose");
   refuse(flags.validate > 0, "--validate",
          "it runs plans on this machine, which the points are not; plan for one that is");
+  refuse(flags.simulate > 0, "--simulate",
+         "it plays the steps of one plan; simulate the point that you choose without --what-if");
 }
 
 void CheckCodecs(const WhatIfAxis& axis, const MachineProfile& profile) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "planner/calibration/rounds.h"
+#include "planner/simulation/step_simulator.h"
 
 namespace tessera {
 namespace {
@@ -36,8 +37,11 @@ std::vector<ValidatedPlan> ValidatePlans(Context& ctx, Communicator& comm, const
       times[p].push_back(TimePlan(ctx, comm, model.load(), plans[p].plan, options.seconds));
     }
   std::vector<ValidatedPlan> validated;
-  for (size_t p = 0; p < plans.size(); ++p)
-    validated.push_back({plans[p].name, model.Predict(plans[p].plan), MedianTime(times[p])});
+  for (size_t p = 0; p < plans.size(); ++p) {
+    StepPrediction step = model.Predict(plans[p].plan);
+    const double simulated = SimulateSteps(step.ranks, SimulationOf(model)).mean;
+    validated.push_back({plans[p].name, std::move(step), simulated, MedianTime(times[p])});
+  }
   return validated;
 }
 

@@ -14,7 +14,8 @@ namespace tessera {
 struct ValidatedPlan {
   std::string name;
   StepPrediction predicted;
-  PlanTime measured;  // medians over the passes
+  double simulated = 0;  // seconds of a step whose ranks keep their speed (step_simulator.h)
+  PlanTime measured;     // medians over the passes
 };
 
 struct NamedPlan {

@@ -61,6 +61,9 @@ constexpr NamedPart kParts[] = {{"input_dist", &RankSeconds::input_dist},
                                 {"exchange of rows", &RankSeconds::rows_wire},
                                 {"exchange of gradients", &RankSeconds::gradients_wire},
                                 {"exchange of dense gradients", &RankSeconds::dense_wire}};
+// Those that are parts of others.
+constexpr NodeWire RankSeconds::*kByNode[] = {&RankSeconds::rows_by_node,
+                                              &RankSeconds::gradients_by_node};
 
 // A rank's work between two exchanges, and its waiting for the second.
 struct Phase {
@@ -98,11 +101,19 @@ PhaseTime TimeOf(size_t phase, std::span<const RankSeconds> ranks, int local_siz
 
 RankSeconds& RankSeconds::operator+=(const RankSeconds& other) {
   for (const NamedPart& part : kParts) this->*part.of += other.*part.of;
+  for (const auto of : kByNode) {
+    (this->*of).inside += (other.*of).inside;
+    (this->*of).between += (other.*of).between;
+  }
   return *this;
 }
 
 RankSeconds operator*(RankSeconds seconds, double factor) {
   for (const NamedPart& part : kParts) seconds.*part.of *= factor;
+  for (const auto of : kByNode) {
+    (seconds.*of).inside *= factor;
+    (seconds.*of).between *= factor;
+  }
   return seconds;
 }
 
@@ -129,17 +140,18 @@ RankSeconds StepModel::SecondsOf(const RankWork& work) const {
   return s * OverheadOf(profile_, layout_.world_size).factor;
 }
 
-double StepModel::RouteSeconds(const RouteBytes& bytes, const PlanWork& plan) const {
-  const int ranks = layout_.world_size, local = layout_.local_size;
-  double seconds = 0;
-  if (plan.direct || !plan.by_node)
-    seconds += CollectiveSeconds(profile_, CollectiveOp::kAllToAll, ranks, Larger(bytes.direct));
-  if (plan.by_node)
-    seconds +=
-        CollectiveSeconds(profile_, CollectiveOp::kAllToAllInside, local, Larger(bytes.inside)) +
-        CollectiveSeconds(profile_, CollectiveOp::kAllToAllBetween, ranks / local,
-                          Larger(bytes.between));
-  return seconds;
+double StepModel::DirectSeconds(const RouteBytes& bytes, const PlanWork& plan) const {
+  if (plan.by_node && !plan.direct) return 0;
+  return CollectiveSeconds(profile_, CollectiveOp::kAllToAll, layout_.world_size,
+                           Larger(bytes.direct));
+}
+
+NodeWire StepModel::NodeSeconds(const RouteBytes& bytes, const PlanWork& plan) const {
+  if (!plan.by_node) return {};
+  const int local = layout_.local_size, nodes = layout_.world_size / local;
+  return {
+      CollectiveSeconds(profile_, CollectiveOp::kAllToAllInside, local, Larger(bytes.inside)),
+      CollectiveSeconds(profile_, CollectiveOp::kAllToAllBetween, nodes, Larger(bytes.between))};
 }
 
 void StepModel::AddWire(const RankWork& work, const PlanWork& plan, RankSeconds& s) const {
@@ -148,8 +160,10 @@ void StepModel::AddWire(const RankWork& work, const PlanWork& plan, RankSeconds&
   };
   s.ids_wire +=
       seconds(CollectiveOp::kNumbers, 0) + seconds(CollectiveOp::kAllToAll, Larger(work.ids));
-  s.rows_wire += RouteSeconds(work.rows, plan);
-  s.gradients_wire += RouteSeconds(work.gradients, plan);
+  s.rows_by_node = NodeSeconds(work.rows, plan);
+  s.gradients_by_node = NodeSeconds(work.gradients, plan);
+  s.rows_wire += DirectSeconds(work.rows, plan) + s.rows_by_node.seconds();
+  s.gradients_wire += DirectSeconds(work.gradients, plan) + s.gradients_by_node.seconds();
   if (!plan.replicas) return;
   s.ids_wire += seconds(CollectiveOp::kNumbers, 0) + seconds(CollectiveOp::kAllToAll, 0);
   s.gradients_wire += seconds(CollectiveOp::kAllGather, work.gathered);

@@ -22,12 +22,22 @@
 
 namespace tessera {
 
+// Seconds of an exchange in two steps: among the ranks of a node, and among those that have the
+// same place in every node.
+struct NodeWire {
+  double inside = 0, between = 0;
+
+  double seconds() const { return inside + between; }
+};
+
 // Seconds of one rank, or those that one shard adds to it.
 struct RankSeconds {
   // Work.
   double input_dist = 0, lookup = 0, output_dist = 0, gradient_dist = 0, update = 0, dense = 0;
   // Waiting for an exchange: of ids, rows, gradients, dense gradients.
   double ids_wire = 0, rows_wire = 0, gradients_wire = 0, dense_wire = 0;
+  // Parts of rows_wire and gradients_wire.
+  NodeWire rows_by_node = {}, gradients_by_node = {};
 
   double work() const { return input_dist + lookup + output_dist + gradient_dist + update + dense; }
   double waiting() const { return ids_wire + rows_wire + gradients_wire + dense_wire; }
@@ -80,7 +90,8 @@ class StepModel {
             static_cast<double>(layout_.local_size)};
   }
   RankSeconds SecondsOf(const RankWork& work) const;
-  double RouteSeconds(const RouteBytes& bytes, const PlanWork& plan) const;
+  double DirectSeconds(const RouteBytes& bytes, const PlanWork& plan) const;
+  NodeWire NodeSeconds(const RouteBytes& bytes, const PlanWork& plan) const;
   void AddWire(const RankWork& work, const PlanWork& plan, RankSeconds& seconds) const;
   void AddDense(RankSeconds& seconds) const;
 
