@@ -123,6 +123,7 @@ PUBLIC_HEADERS = {
         "embedding/check_rule.h",
         "embedding/custom_rule.h",
         "embedding/fused_optimizer.h",
+        "embedding/rule_plugin.h",
     ],
     "Rows of fewer bits": [
         "quant/quantize_table.h",

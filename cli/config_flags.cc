@@ -1,9 +1,47 @@
 #include "cli/config_flags.h"
 
+#include <algorithm>
+
+#include "cli/show/log.h"
+#include "embedding/plugin_rules.h"
+#include "runtime/base/check.h"
 #include "runtime/files/files.h"
 #include "train/config/config_settings.h"
 
 namespace tessera::cli {
+namespace {
+
+void LoadPlugins(const std::vector<std::string>& paths) {
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (std::find(paths.begin(), paths.begin() + static_cast<int64_t>(i), paths[i]) !=
+        paths.begin() + static_cast<int64_t>(i))
+      throw Error(Format("--plugin {}: it is given twice: leave one of them out", paths[i]));
+    LoadRulePlugin(paths[i]);
+  }
+}
+
+}  // namespace
+
+void WarnOfPlugins() {
+  for (const RulePlugin* plugin : LoadedRulePlugins())
+    if (plugin->table->contracts())
+      Warn(
+          Format("--plugin {}: it was compiled to multiply and add in one instruction, so its "
+                 "results are those of this compiler and CPU alone: with -ffp-contract=off they "
+                 "are the same everywhere",
+                 plugin->path));
+}
+
+Flag AddPluginFlag(Command command) {
+  return command
+      .AddWords(
+          "--plugin", LoadPlugins,
+          "Load a fused row optimizer of your own, which was compiled into this shared object "
+          "(tessera/embedding/rule_plugin.h); configurations then name it. May be given "
+          "several times")
+      .OneAtATime()
+      .Value("FILE");
+}
 
 Flag AddSetFlag(Command command, std::vector<std::string>& settings) {
   return command
@@ -21,6 +59,7 @@ Flag AddConfigFlags(Command command, const std::string& help, std::string& confi
                     std::vector<std::string>& settings) {
   const Flag flag = command.Add("--config", config, help).Value("FILE");
   AddSetFlag(command, settings).Needs(flag);
+  AddPluginFlag(command);
   return flag;
 }
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_CLI_CONFIG_FLAGS_H_
 #define TESSERA_CLI_CONFIG_FLAGS_H_
-// Flags of every command that takes them: --config, --set and --skip-bad-lines.
+// Flags of every command that takes them: --config, --set, --plugin and --skip-bad-lines.
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +12,13 @@ namespace tessera::cli {
 
 // Adds --set, which may be given several times.
 Flag AddSetFlag(Command command, std::vector<std::string>& settings);
-// Adds --config, which may be left out, with this help, and --set beside it. Returns --config.
+// Adds --plugin, which loads rules of shared objects (embedding/plugin_rules.h) while the line is
+// read.
+Flag AddPluginFlag(Command command);
+// Warns of plugins whose results depend on the CPU.
+void WarnOfPlugins();
+// Adds --config, which may be left out, with this help, and --set and --plugin beside it. Returns
+// --config.
 Flag AddConfigFlags(Command command, const std::string& help, std::string& config,
                     std::vector<std::string>& settings);
 

@@ -262,6 +262,7 @@ void AddPreprocessCommand(Command app) {
                "flag inputs have Criteo's columns")
           .Value("FILE");
   AddSetFlag(command, f->set).Needs(config);
+  AddPluginFlag(command);
   AddOutputFlags(command, *f, config);
   AddIdFlags(command, *f, config);
   AddSkipBadLinesFlag(command, f->options.skip_bad_lines);

@@ -6,6 +6,7 @@
 #include "bench/embedding/growth_suite.h"
 #include "bench/embedding/shape_axes.h"
 #include "bench/optim/update_check.h"
+#include "embedding/plugin_rules.h"
 #include "optim/rule_options.h"
 #include "optim/state_bytes.h"
 #include "runtime/context.h"
@@ -33,7 +34,12 @@ std::vector<std::string> RuleNames() {
   return names;
 }
 
-const AnyRule& RuleOf(const std::string& name) {
+AnyRule RuleOf(const std::string& name) {
+  if (const RulePlugin* plugin = FindRulePlugin(name)) {
+    AnyRule rule = MakePluginRule(*plugin);
+    SetLearningRate(rule, 1e-3f);
+    return rule;
+  }
   OneOf(RuleNames())(name);
   size_t i = 0;
   while (name != RuleName(Rules()[i])) ++i;
@@ -47,7 +53,7 @@ struct UpdateWork {
 
   void Run(Context& ctx, int round) { Update(ctx, {data.Lookup(round, true), tables, round + 1}); }
 
-  const AnyRule& rule;
+  const AnyRule rule;
   Workload data;
   std::vector<UpdateTable> tables;
 };
@@ -119,10 +125,11 @@ std::vector<Point> PeerPoints() {
 
 std::vector<Axis> UpdateAxes() {
   std::vector<Axis> axes = ShapeAxes({.states = true});
-  axes.insert(axes.begin(), {"rule",
-                             {"rowwise_adagrad"},
-                             "the optimizer, by its name in docs/guide/optimizers.md",
-                             [](const std::string& name) { RuleOf(name); }});
+  axes.insert(axes.begin(),
+              {"rule",
+               {"rowwise_adagrad"},
+               "the optimizer, by its name in docs/guide/optimizers.md, or that of --plugin",
+               [](const std::string& name) { RuleOf(name); }});
   return axes;
 }
 
@@ -139,7 +146,7 @@ const Topic& UpdateTopic() {
                  GrowthSuite()},
       .make = MakeWork,
       .memory = [](const Point& point) {
-        const AnyRule& rule = RuleOf(point.Text("rule"));
+        const AnyRule rule = RuleOf(point.Text("rule"));
         const DType type = ParseDType(point.Text("state-type"));
         return TableBytes(point, StateBytesARow(rule, type, point.Int("dim")));
       }};

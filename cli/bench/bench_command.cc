@@ -11,10 +11,12 @@
 #include "bench/harness/run_context.h"
 #include "bench/harness/sweep.h"
 #include "bench/harness/sweep_runner.h"
+#include "bench/optim/update_topic.h"
 #include "bench/topics.h"
 #include "cli/bench/bench_files.h"
 #include "cli/bench/bench_show.h"
 #include "cli/command.h"
+#include "cli/config_flags.h"
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/measure_progress.h"
@@ -125,6 +127,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
     return 0;
   }
   CheckPointsMemory(topic, points, flags);
+  WarnOfPlugins();
   const std::optional<bench::BenchRun> old = flags.files.OldRun();
   flags.files.CheckOutputs();
   WatchForInterrupt();
@@ -184,6 +187,7 @@ void AddTopic(Command bench, const bench::Topic& topic) {
   Command command = bench.AddCommand(topic.name, topic.help);
   const auto f = std::make_shared<Flags>();
   AddAxes(command, topic, f);
+  if (&topic == &bench::UpdateTopic()) AddPluginFlag(command);  // others take the library's rules
   if (!topic.suites.empty()) command.Add("--suite", f->suite, SuitesHelp(topic)).Value("NAME");
   command.Add("--only", f->only, "Only cases whose name this regular expression matches")
       .Value("REGEX");

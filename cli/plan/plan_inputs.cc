@@ -124,6 +124,7 @@ void AddTablesFlags(Command command, PlanFlags& f) {
       .Required()
       .Value("PATH");
   AddSetFlag(command, f.set);
+  AddPluginFlag(command);
   command
       .Add("--topology", f.topology,
            "Machine to plan for: a file of tessera calibrate, or cpu, a100, h100 or h200")

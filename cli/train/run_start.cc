@@ -5,6 +5,7 @@
 
 #include "cli/show/split_text.h"
 #include "data/files/data_identity.h"
+#include "embedding/plugin_rules.h"
 #include "runtime/base/build_id.h"
 #include "runtime/base/check.h"
 #include "runtime/base/process_text.h"
@@ -24,6 +25,15 @@ Json IdentityJson(const DataIdentity& identity) {
                      {"head", Format("{:016x}", path.head)},
                      {"tail", Format("{:016x}", path.tail)}});
   return {{"rows", ToString(identity.rows)}, {"paths", std::move(paths)}};
+}
+
+Json PluginsJson() {
+  Json plugins = Json::array();
+  for (const RulePlugin* plugin : LoadedRulePlugins())
+    plugins.push_back({{"path", fs::absolute(plugin->path).lexically_normal().string()},
+                       {"rule", plugin->rule()},
+                       {"sha256", plugin->sha256}});
+  return plugins;
 }
 
 }  // namespace
@@ -49,7 +59,7 @@ Json DataJson(const DataSets& data) {
 }
 
 Json StartJson(const DataSets& data, const RunStart& start) {
-  return {
+  Json json = {
       {"time", UtcTimeText()},
       {"command", CommandText()},
       {"folder", fs::current_path().string()},
@@ -63,6 +73,8 @@ Json StartJson(const DataSets& data, const RunStart& start) {
       {"wire_codecs", start.wire_codecs},
       {"data", DataJson(data)},
       {"from", {{"epoch", start.from.epoch}, {"row", start.from.row}, {"step", start.from.step}}}};
+  if (Json plugins = PluginsJson(); !plugins.empty()) json["plugins"] = std::move(plugins);
+  return json;
 }
 
 Json ContentOf(const Json& data, const char* side) {

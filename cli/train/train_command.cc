@@ -39,6 +39,7 @@
 #include "train/checkpoint/as_of_ranks.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/whole_tables.h"
+#include "train/config/plugin_checks.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/run/evaluation_schedule.h"
@@ -186,6 +187,7 @@ std::vector<std::string> ChangesSince(const TrainFlags& flags, const TrainConfig
   if (!run) return {};
   std::vector<std::string> changes =
       ResumeChanges(*run, config, data.train_identity(), flags.other_data);
+  for (std::string& change : PluginChanges(run->config)) changes.push_back(std::move(change));
   const std::string forgotten = ForgottenText(config, run->progress.evaluation, EvaluatedIn(data));
   if (!forgotten.empty()) changes.push_back(forgotten);
   return changes;
@@ -249,6 +251,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .dense_products = config.dense_products});
   if (is_leader) SayIfProductsAreSlow(ctx);
   if (is_leader) WarnOfRepeatedRows(flags);
+  if (is_leader) WarnOfPlugins();
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
   if (is_leader && !gpus.why_host.empty()) Note(gpus.why_host);
@@ -319,6 +322,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   selection.checks_ranges = IsFirstProcess();
   Resumed resumed = ReadResumed(flags, with_ranks);
   TrainConfig config = WithFlags(FindConfig(flags, resumed), flags);
+  CheckPluginRules(config, flags.config.empty() ? flags.resume : flags.config, flags.device);
   KeepFound(flags, resumed, config);
   ApplyRunToEvaluations(flags, with_ranks, resumed.progress, config);
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);

@@ -267,6 +267,7 @@ void AddTrainFlags(Command app, TrainFlags& f) {
           "Configuration (JSON): tables, model, optimizers and data; examples/criteo.json is one")
       .Value("FILE");
   AddSetFlag(app, f.set);
+  AddPluginFlag(app);
   app.Add("--dry-run", f.dry_run,
           "Check all that a start checks (configuration, files and columns, checkpoint, memory, "
           "disk, plan, what would be written) and print what would run; train and write nothing");

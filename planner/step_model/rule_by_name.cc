@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "embedding/plugin_rules.h"
 #include "optim/rule_options.h"
 #include "runtime/base/check.h"
 
@@ -16,7 +17,12 @@ AnyRule RuleByName(const std::string& name) {
   };
   ForEachNamedRule(look);
   look(None{});
-  if (!found) throw Error(Format("no rule \"{}\"; expected one of {}", name, known));
+  if (const RulePlugin* plugin = FindRulePlugin(name)) return MakePluginRule(*plugin);
+  if (!found)
+    throw Error(
+        Format("no rule \"{}\"; expected one of {}, or that of a shared object, by "
+               "--plugin FILE",
+               name, known));
   return *found;
 }
 

@@ -1,11 +1,16 @@
 #include "train/config/rule_json.h"
 
 #include <concepts>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "embedding/plugin_rules.h"
 #include "optim/rule_options.h"
 #include "runtime/base/nearest.h"
 #include "runtime/json/json_kinds.h"
@@ -31,6 +36,14 @@ void ReadField(JsonObject& object, const char* key, std::floating_point auto& fi
 }
 
 void ReadField(JsonObject& object, const char* key, int64_t& field) { object.Optional(key, field); }
+void ReadField(JsonObject& object, const char* key, int& field) {
+  int64_t whole = field;
+  object.Optional(key, whole);
+  using Limits = std::numeric_limits<int>;
+  if (whole < Limits::min() || whole > Limits::max())
+    throw Error(Format("{}: expected an integer of 32 bits, got {}", object.at(key), whole));
+  field = static_cast<int>(whole);
+}
 
 void ReadField(JsonObject& object, const char* key, WeightDecayMode& field) {
   using Mode = WeightDecayMode;
@@ -47,6 +60,7 @@ void ReadField(JsonObject& object, const char* key, EnsembleStepMode& field) {
 }
 
 Json FieldToJson(bool field) { return field; }
+Json FieldToJson(int field) { return field; }
 Json FieldToJson(int64_t field) { return field; }
 template <typename Mode>
 requires std::is_enum_v<Mode> Json FieldToJson(Mode field) { return ToString(field); }
@@ -58,6 +72,83 @@ JsonKinds RuleKinds() {
   ForEachNamedRule([&](auto rule) { kinds.words.emplace_back(rule.kName); });
   return kinds;
 }
+
+// ---- rules of plugins
+
+constexpr char kPlugin[] = "plugin", kStates[] = "states", kSha256[] = "sha256";
+
+std::vector<std::string> StateTexts(const AnyRule& rule) {
+  std::vector<std::string> texts;
+  for (const StateSpec& state : RuleStates(rule)) texts.push_back(StateText(state));
+  return texts;
+}
+
+// A saved configuration describes the rule, so that the model is read without the plugin.
+Json PluginJson(const PluginRule& rule, const AnyRule& any) {
+  return {{kSha256, rule.plugin().sha256}, {kStates, StateTexts(any)}};
+}
+
+// The states that a saved configuration says the rule had; absent where it says nothing of them.
+std::optional<std::vector<std::string>> ReadPluginPart(JsonObject& object) {
+  std::optional<std::vector<std::string>> states;
+  object.Part(kPlugin, JsonNeed::kOptional,
+              [&](const Json& value, const std::string& where, JsonProblems* problems) {
+                JsonObject part(value, where, problems);
+                std::string sha256;
+                part.Optional(kSha256, sha256);
+                part.Required(kStates, states.emplace());
+                part.Finish();
+              });
+  return states;
+}
+
+// Whether an option of the library's rules has the name; it then has their bounds, too.
+bool IsOptionOfLibrary(std::string_view name) {
+  bool found = false;
+  ForEachNamedRule([&](auto rule) {
+    VisitRuleOptions(rule, [&](const char* key, auto&) { found = found || name == key; });
+  });
+  return found;
+}
+
+template <typename Option>
+void ReadPluginOption(JsonObject& object, const char* key, Option& option) {
+  if (IsOptionOfLibrary(key) || !std::is_floating_point_v<Option>)
+    ReadField(object, key, option);
+  else
+    object.Optional(key, option);
+}
+
+AnyRule ReadPluginRule(const RulePlugin& plugin, const Json& value, const std::string& where,
+                       JsonProblems* problems) {
+  JsonObject object(value, where, problems);
+  object.Find("name");
+  auto rule = std::make_shared<PluginRule>(plugin);
+  rule->VisitOptions([&](const char* key, auto& option) {
+    object.Try([&] { ReadPluginOption(object, key, option); });
+  });
+  const auto saved = ReadPluginPart(object);
+  object.Finish();
+  AnyRule made = MakePluginRule(std::move(rule));
+  if (saved && *saved != StateTexts(made))
+    throw Error(Format(
+        "{}: the rule {} of --plugin {} remembers {}, but the one that saved this "
+        "remembered {}: give the plugin that it was trained with",
+        where, plugin.rule(), plugin.path, Json(StateTexts(made)).dump(), Json(*saved).dump()));
+  return made;
+}
+
+AnyRule ReadAbsentRule(const std::string& name, const Json& value, const std::string& where) {
+  JsonObject object(value, where);
+  return CustomRule{0, std::make_shared<AbsentRule>(name, *ReadPluginPart(object), value.dump())};
+}
+
+std::string NameIn(const Json& value) {
+  const bool has_name = value.is_object() && value.contains("name") && value["name"].is_string();
+  return has_name ? value["name"].get<std::string>() : std::string();
+}
+
+// ----
 
 AnyRule ReadRule(const Json& value, const std::string& where, JsonProblems* problems) {
   JsonObject object(value, where, problems);
@@ -74,9 +165,11 @@ AnyRule ReadRule(const Json& value, const std::string& where, JsonProblems* prob
     object.Finish();
     made = rule;
   });
-  if (!made)
-    throw Error(
-        Format("{}: {}", object.at("name"), NoneIsCalled("optimizer of tables", name, names)));
+  if (!made) {
+    for (const RulePlugin* plugin : LoadedRulePlugins()) names.push_back(plugin->rule());
+    throw Error(Format("{}: {}; --plugin FILE adds that of a shared object", object.at("name"),
+                       NoneIsCalled("optimizer of tables", name, names)));
+  }
   try {
     CheckRule(*made);
   } catch (const Error& error) {
@@ -88,12 +181,22 @@ AnyRule ReadRule(const Json& value, const std::string& where, JsonProblems* prob
 }  // namespace
 
 AnyRule RuleFromJson(const Json& value, const std::string& where, JsonProblems* problems) {
+  const std::string name = NameIn(value);
+  if (const RulePlugin* plugin = FindRulePlugin(name))
+    return ReadPluginRule(*plugin, value, where, problems);
+  if (!name.empty() && value.contains(kPlugin)) return ReadAbsentRule(name, value, where);
   return ReadKinds(value, problems, RuleKinds(),
                    [&](const Json& rule, JsonProblems* of) { return ReadRule(rule, where, of); });
 }
 
 Json RuleToJson(const AnyRule& rule) {
+  if (const AbsentRule* absent = AbsentRuleIn(rule)) return Json::parse(absent->json());
   Json json = {{"name", RuleName(rule)}};
+  if (const PluginRule* of_plugin = PluginRuleIn(rule)) {
+    PluginRule copy = *of_plugin;
+    copy.VisitOptions([&](const char* key, auto& option) { json[key] = FieldToJson(option); });
+    json[kPlugin] = PluginJson(*of_plugin, rule);
+  }
   std::visit(
       [&]<typename Rule>(Rule copy) {
         if constexpr (kNamedRule<Rule>)

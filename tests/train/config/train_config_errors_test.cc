@@ -18,11 +18,12 @@ std::string ErrorIn(const std::string& text) {
   return ErrorOf([&] { ParseTrainConfig(text, "x.json"); });
 }
 
+// All names, and where others come from.
 std::string RuleNames() {
   std::string names;
   ForEachNamedRule(
       [&](auto rule) { names += (names.empty() ? "" : ", ") + std::string(rule.kName); });
-  return names;
+  return names + "; --plugin FILE adds that of a shared object";
 }
 
 struct Bad {

@@ -1,0 +1,63 @@
+#include "train/config/plugin_checks.h"
+
+#include "embedding/plugin_rules.h"
+#include "runtime/base/check.h"
+#include "runtime/json/json_object.h"
+
+namespace tessera {
+namespace {
+
+using internal::Json;
+
+// Calls fn for each object of the document.
+template <typename Fn>
+void ForEachObject(const Json& json, Fn&& fn) {
+  if (json.is_object()) fn(json);
+  for (const Json& part : json)
+    if (part.is_structured()) ForEachObject(part, fn);
+}
+
+std::string HashIn(const Json& rule) {
+  if (!rule.contains("plugin") || !rule["plugin"].is_object()) return "";
+  return rule["plugin"].value("sha256", std::string());
+}
+
+}  // namespace
+
+void CheckPluginRules(const TrainConfig& config, const std::string& source,
+                      const std::string& device) {
+  for (const EmbeddingBagConfig& table : config.tables) {
+    if (const AbsentRule* absent = AbsentRuleIn(table.optimizer))
+      throw Error(
+          Format("{}: table '{}' is trained by the rule {}, which is that of a plugin: give "
+                 "the shared object, by --plugin FILE",
+                 source, table.name, absent->name()));
+    const PluginRule* rule = PluginRuleIn(table.optimizer);
+    if (rule != nullptr && device != "cpu")
+      throw Error(
+          Format("--device {} beside --plugin {}: its rule {}, of table '{}', runs on CPUs "
+                 "alone: leave --device out, or choose a rule of the library",
+                 device, rule->plugin().path, rule->name(), table.name));
+  }
+}
+
+std::vector<std::string> PluginChanges(const std::string& saved_config) {
+  std::vector<std::string> changes;
+  if (saved_config.empty()) return changes;
+  const Json saved = internal::ParseJson(saved_config);
+  for (const RulePlugin* plugin : LoadedRulePlugins()) {
+    std::string was;
+    ForEachObject(saved, [&](const Json& object) {
+      const bool named = object.contains("name") && object["name"] == plugin->rule();
+      if (named && was.empty()) was = HashIn(object);
+    });
+    if (!was.empty() && was != plugin->sha256)
+      changes.push_back(
+          Format("--plugin {}: the file with the rule {} is another one than before (SHA-256 was "
+                 "{}, is {}), so what follows may have other bits",
+                 plugin->path, plugin->rule(), was, plugin->sha256));
+  }
+  return changes;
+}
+
+}  // namespace tessera

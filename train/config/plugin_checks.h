@@ -1,0 +1,21 @@
+#ifndef TESSERA_TRAIN_CONFIG_PLUGIN_CHECKS_H_
+#define TESSERA_TRAIN_CONFIG_PLUGIN_CHECKS_H_
+// Checks of the rules of plugins in a configuration, before a training starts.
+#include <string>
+#include <vector>
+
+#include "train/config/train_config.h"
+
+namespace tessera {
+
+// Throws Error for a table whose rule is that of a plugin which is not loaded (`source` is the file
+// that names it), or of one that does not run on the device, a word of --device.
+void CheckPluginRules(const TrainConfig& config, const std::string& source,
+                      const std::string& device);
+
+// Returns one sentence for each rule whose plugin is another file than the one which the saved
+// configuration was trained with.
+std::vector<std::string> PluginChanges(const std::string& saved_config);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CONFIG_PLUGIN_CHECKS_H_
