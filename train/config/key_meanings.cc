@@ -166,7 +166,8 @@ constexpr KeyMeaning kMeanings[] = {
     {"optimizer.sparse", "The optimizer of tables without one of their own, applied in backward."},
     {"optimizer.sparse.name",
      "The update rule: docs/guide/optimizers.md lists their states, optim/rules/ their formulas. "
-     "dense: the table is trained by optimizer.dense."},
+     "dense: the table is trained by optimizer.dense. --plugin FILE adds a rule of your own "
+     "(docs/guide/rule_plugin.md), with its own options."},
     {"optimizer.sparse.lr", "The learning rate."},
     {"optimizer.sparse.eps", "Added to the denominator."},
     {"optimizer.sparse.beta1", "The share of the first moment that a step keeps."},

@@ -1,5 +1,6 @@
 #include "train/config/rule_json.h"
 
+#include <algorithm>
 #include <concepts>
 #include <limits>
 #include <memory>
@@ -96,8 +97,10 @@ std::optional<std::vector<std::string>> ReadPluginPart(JsonObject& object) {
                 JsonObject part(value, where, problems);
                 std::string sha256;
                 part.Optional(kSha256, sha256);
-                part.Required(kStates, states.emplace());
+                std::vector<std::string> read;
+                part.Required(kStates, read);
                 part.Finish();
+                states = std::move(read);
               });
   return states;
 }
@@ -143,6 +146,10 @@ AnyRule ReadAbsentRule(const std::string& name, const Json& value, const std::st
   return CustomRule{0, std::make_shared<AbsentRule>(name, *ReadPluginPart(object), value.dump())};
 }
 
+bool IsOfLibrary(const std::string& name) {
+  return std::ranges::count(RuleKinds().words, name) > 0;
+}
+
 std::string NameIn(const Json& value) {
   const bool has_name = value.is_object() && value.contains("name") && value["name"].is_string();
   return has_name ? value["name"].get<std::string>() : std::string();
@@ -184,7 +191,8 @@ AnyRule RuleFromJson(const Json& value, const std::string& where, JsonProblems* 
   const std::string name = NameIn(value);
   if (const RulePlugin* plugin = FindRulePlugin(name))
     return ReadPluginRule(*plugin, value, where, problems);
-  if (!name.empty() && value.contains(kPlugin)) return ReadAbsentRule(name, value, where);
+  if (!name.empty() && value.contains(kPlugin) && !IsOfLibrary(name))
+    return ReadAbsentRule(name, value, where);
   return ReadKinds(value, problems, RuleKinds(),
                    [&](const Json& rule, JsonProblems* of) { return ReadRule(rule, where, of); });
 }
@@ -195,6 +203,7 @@ Json RuleToJson(const AnyRule& rule) {
   if (const PluginRule* of_plugin = PluginRuleIn(rule)) {
     PluginRule copy = *of_plugin;
     copy.VisitOptions([&](const char* key, auto& option) { json[key] = FieldToJson(option); });
+    json["lr"] = FieldToJson(LearningRate(rule));
     json[kPlugin] = PluginJson(*of_plugin, rule);
   }
   std::visit(

@@ -26,6 +26,7 @@ alone f16 --set 'tables[0].dtype=f16' --set 'tables[0].state_dtype=bf16' \
   --set 'tables[0].stochastic_rounding=true'
 alone disk --set 'tables[0].location=DISK' --set 'tables[0].cache.load_factor=0.5'
 alone threads --threads 3
+alone raw_ids --set 'managed_collision={"kind":"growing"}'
 alone pipeline --pipeline prefetch
 alone clipped --set optimizer.gradient_clipping.mode=norm \
   --set optimizer.gradient_clipping.max_gradient=0.1 --accumulate-steps 2

@@ -71,6 +71,11 @@ bad "optimizer.sparse.unused_int: expected an integer of 32 bits" \
   optimizer.sparse.unused_int=3000000000
 bad "optimizer.sparse.unused_count: expected an integer" optimizer.sparse.unused_count=1.5
 
+# A configuration of the library's rule describes no plugin.
+bad "optimizer.sparse.plugin: unknown key" 'optimizer.sparse={"name":"sgd","plugin":{"states":[]}}'
+bad "optimizer.sparse.plugin.states: expected" \
+  'optimizer.sparse={"name":"copied_adagrad","plugin":{"states":3}}'
+
 # ---- a GPU
 fails_saying "--device cuda beside --plugin copied_adagrad.so: its rule copied_adagrad, of table \
 'a', runs on CPUs alone" train --plugin copied_adagrad.so --config copied_adagrad.json --device cuda
