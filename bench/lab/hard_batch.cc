@@ -11,8 +11,7 @@ namespace {
 
 constexpr int64_t kTableRows[] = {1, 7, 1000};
 constexpr int64_t kTables = 3, kBags = 600;
-constexpr int64_t kGuard = 16;  // elements after each output row
-constexpr char kPattern = static_cast<char>(0xA5);
+constexpr int64_t kGap = 16;  // elements after each output row
 
 int64_t LengthOf(int64_t bag, std::mt19937& random) {
   if (bag < 2 || bag >= kBags - 2) return 0;
@@ -39,11 +38,20 @@ int64_t IdOf(int64_t rows, std::mt19937& random) {
   return static_cast<int64_t>(random()) % rows;
 }
 
-std::vector<char> Numbers(int64_t count, DType type, std::mt19937& random) {
+GuardedBytes Numbers(int64_t count, DType type, std::mt19937& random) {
   std::normal_distribution<float> normal;
-  std::vector<char> bytes(static_cast<size_t>(count * SizeOf(type)));
+  GuardedBytes bytes(count * SizeOf(type));
   for (int64_t i = 0; i < count; ++i) internal::StoreElement(bytes.data(), type, i, normal(random));
   return bytes;
+}
+
+void CompareBytes(const GuardedBytes& got, const GuardedBytes& expected, const char* what,
+                  size_t table) {
+  const int64_t rows = kTableRows[table];
+  for (int64_t i = 0; i < got.size(); ++i)
+    TESSERA_CHECK(got.data()[i] == expected.data()[i],
+                  "table {} of {} rows: {} of row {}: not the bits of ours", table, rows, what,
+                  i * rows / got.size());
 }
 
 }  // namespace
@@ -52,7 +60,8 @@ HardBatch::HardBatch(const Shape& shape, uint32_t seed) : shape_(shape) {
   std::mt19937 random(seed);
   for (const int64_t rows : kTableRows) {
     rows_.push_back(Numbers(rows * shape.dim, shape.row_type, random));
-    row_states_.emplace_back(static_cast<size_t>(rows) * sizeof(float));
+    row_states_.emplace_back(rows * int64_t{sizeof(float)});
+    std::fill_n(row_states_.back().data(), row_states_.back().size(), 0);
     for (int64_t bag = 0; bag < kBags; ++bag) {
       const int64_t length = LengthOf(bag, random);
       for (int64_t i = 0; i < length; ++i) ids_.push_back(IdOf(rows, random));
@@ -67,13 +76,13 @@ HardBatch::HardBatch(const Shape& shape, uint32_t seed) : shape_(shape) {
 
 int64_t HardBatch::outputs() const {
   return shape_.pooling == PoolingType::kNone
-             ? static_cast<int64_t>(ids_.size()) * (shape_.dim + kGuard)
-             : kBags * (kTables * shape_.dim + kGuard);
+             ? static_cast<int64_t>(ids_.size()) * (shape_.dim + kGap)
+             : kBags * (kTables * shape_.dim + kGap);
 }
 
-LookupArgs HardBatch::Args(std::vector<char>& target, DType type) {
+LookupArgs HardBatch::Args(GuardedBytes& target, DType type) {
   const bool none = shape_.pooling == PoolingType::kNone;
-  const int64_t stride = (none ? 1 : kTables) * shape_.dim + kGuard;
+  const int64_t stride = (none ? 1 : kTables) * shape_.dim + kGap;
   features_.clear();
   for (int64_t t = 0; t < kTables; ++t) {
     const int64_t first = none ? stride * offsets_[static_cast<size_t>(t * kBags)] : t * shape_.dim;
@@ -96,7 +105,7 @@ LookupArgs HardBatch::Args(std::vector<char>& target, DType type) {
 }
 
 LookupArgs HardBatch::Lookup() {
-  output_.assign(static_cast<size_t>(outputs() * SizeOf(shape_.output_type)), kPattern);
+  output_ = GuardedBytes(outputs() * SizeOf(shape_.output_type));
   return Args(output_, shape_.output_type);
 }
 
@@ -104,12 +113,19 @@ LookupArgs HardBatch::Gradient() { return Args(gradient_, DType::kF32); }
 
 void HardBatch::CheckGuards() const {
   const bool none = shape_.pooling == PoolingType::kNone;
-  const int64_t size = SizeOf(shape_.output_type), row = (none ? 1 : kTables) * shape_.dim * size,
-                stride = row + kGuard * size;
-  for (int64_t at = 0; at < static_cast<int64_t>(output_.size()); ++at)
-    TESSERA_CHECK(at % stride < row || output_[static_cast<size_t>(at)] == kPattern,
-                  "byte {} behind the last column of output row {} was written to",
-                  at % stride - row, at / stride);
+  const int64_t size = SizeOf(shape_.output_type), row = (none ? 1 : kTables) * shape_.dim * size;
+  output_.CheckGuards("the output", row, row + kGap * size);
+  for (size_t t = 0; t < rows_.size(); ++t) {
+    rows_[t].CheckGuards(Format("table {}", t));
+    row_states_[t].CheckGuards(Format("the state of table {}", t));
+  }
+}
+
+void HardBatch::CompareTables(const HardBatch& expected) const {
+  for (size_t t = 0; t < rows_.size(); ++t) {
+    CompareBytes(rows_[t], expected.rows_[t], "the weights", t);
+    CompareBytes(row_states_[t], expected.row_states_[t], "the state", t);
+  }
 }
 
 std::vector<UpdateTable> HardBatch::Tables(const AnyRule& rule) {
@@ -123,7 +139,5 @@ std::vector<UpdateTable> HardBatch::Tables(const AnyRule& rule) {
   }
   return tables;
 }
-
-int64_t HardBatch::num_rows(size_t table) const { return kTableRows[table]; }
 
 }  // namespace tessera::bench

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/embedding/workload.h"
+#include "bench/lab/guarded_bytes.h"
 #include "embedding/lookup/lookup.h"
 #include "embedding/update/update.h"
 
@@ -20,7 +21,7 @@ class HardBatch {
 
   // Outputs are filled with a pattern.
   LookupArgs Lookup();
-  // Throws Error where something was written beside the outputs.
+  // Throws Error where something was written beside the outputs, the tables or their states.
   void CheckGuards() const;
 
   // With a gradient in the output's place.
@@ -28,19 +29,18 @@ class HardBatch {
   // REQUIRES: a rule with at most one state a row and none an element.
   std::vector<UpdateTable> Tables(const AnyRule& rule);
 
-  int64_t num_rows(size_t table) const;
-  const std::vector<char>& rows(size_t table) const { return rows_[table]; }
-  const std::vector<char>& row_states(size_t table) const { return row_states_[table]; }
+  // Throws Error, naming table and row, where a row or a state has other bits than `expected`'s.
+  void CompareTables(const HardBatch& expected) const;
 
  private:
-  LookupArgs Args(std::vector<char>& target, DType type);
+  LookupArgs Args(GuardedBytes& target, DType type);
   int64_t outputs() const;
 
   Shape shape_;
-  std::vector<std::vector<char>> rows_, row_states_;
+  std::vector<GuardedBytes> rows_, row_states_;
   std::vector<int64_t> ids_, offsets_{0};
   std::vector<float> weights_;
-  std::vector<char> output_, gradient_;
+  GuardedBytes output_, gradient_;
   std::vector<LookupFeature> features_;
 };
 

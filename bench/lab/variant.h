@@ -1,37 +1,72 @@
 #ifndef TESSERA_BENCH_LAB_VARIANT_H_
 #define TESSERA_BENCH_LAB_VARIANT_H_
-// Variants of all kernels in the lab say who they are and which shapes they take.
+// A variant of any kernel says who it is, what it takes, and which parameters it has.
 //
-// A variant is one file in bench/lab/variants, with one line that makes it known:
+// A variant is one file in bench/lab/variants, with one line that makes it known. Its kernel is the
+// one that has these arguments (<kernel>_kernel.cc):
 //
-//   const RegisterLookup kMine({.name = "mine", .about = "what it does", .run = SumBags});
+//   const RegisterVariant<LookupArgs> kMine({.name = "mine", .about = "what it does"}, LookupMine);
 //
-// Its parameters are axes of the topic: `.parameters = {{"ahead", {"64"}, "ids …", WholeFrom(0)}}`
-// is the flag --ahead, and `.make` gives the function for a point's values.
+// LookupMine is a void(Context&, const LookupArgs&), which uses the context's threads as it likes.
+// With parameters, which are axes of the topic (`.parameters = {{"ahead", {"64"}, "ids …",
+// WholeFrom(0)}}` is the flag --ahead), it is a KernelFunction<LookupArgs>(const Point&) that gives
+// the function for a point's values.
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "bench/embedding/workload.h"
 #include "bench/harness/topic.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 
-// The shapes that a variant takes beside f32, SUM without weights and dims of IsBareDim.
+// The shapes that a variant takes beside f32 (stored rows: int8), SUM without weights and dims of
+// IsBareDim.
 struct Takes {
-  bool any_dim = false, any_type = false, weights = false, mean = false, sequences = false;
+  bool any_dim = false, any_type = false, any_codec = false;
+  bool weights = false, mean = false, sequences = false;
 };
 
-constexpr Takes kTakesAll = {true, true, true, true, true};
+constexpr Takes kTakesAll = {true, true, true, true, true, true};
 
-// "" where the variant takes the shape, else what it does not take: "--dim 48".
-std::string NotTaken(const Takes& takes, const Shape& shape);
+// "" where the variant takes the point's shape, else what it does not take: "--dim 48".
+std::string NotTaken(const Takes& takes, const Point& point);
 
-// The variants of one kernel, by name. Filled before main by objects of static storage.
-template <typename Variant>
-std::vector<Variant>& RegisteredVariants() {
-  static std::vector<Variant> variants;
+struct Variant {
+  std::string name, about;
+  Takes takes = {};
+  std::vector<Axis> parameters = {};
+  // Its sums have another order than ours: where the kernel knows by how much that may change an
+  // element, the element may differ by as much. Without it, every bit is ours.
+  bool other_sums = false;
+};
+
+template <typename Args>
+using KernelFunction = std::function<void(Context&, const Args&)>;
+
+template <typename Args>
+struct RegisteredVariant {
+  Variant variant;
+  std::function<KernelFunction<Args>(const Point&)> make;
+};
+
+// The variants of one kernel. Filled before main by objects of static storage.
+template <typename Args>
+std::vector<RegisteredVariant<Args>>& VariantsOf() {
+  static std::vector<RegisteredVariant<Args>> variants;
   return variants;
 }
+
+template <typename Args>
+struct RegisterVariant {
+  RegisterVariant(Variant variant, KernelFunction<Args> (*make)(const Point&)) {
+    VariantsOf<Args>().push_back({std::move(variant), make});
+  }
+  RegisterVariant(Variant variant, void (*run)(Context&, const Args&)) {
+    VariantsOf<Args>().push_back({std::move(variant), [run](const Point&) { return run; }});
+  }
+};
 
 }  // namespace tessera::bench
 #endif  // TESSERA_BENCH_LAB_VARIANT_H_

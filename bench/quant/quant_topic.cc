@@ -22,8 +22,12 @@ Work LookupWork(Context& ctx, const Point& point) {
   const auto tables =
       std::make_shared<StoredTables>(ctx, ShapeOf(point), Unpadded(point.Text("codec")), output);
   Work work;
-  work.check = [&ctx, tables] { tables->Check(ctx); };
-  work.contenders = {{"tessera", [&ctx, tables](int round) { tables->Lookup(ctx, round); }}};
+  work.check = [&ctx, tables] {
+    QuantizedLookup(ctx, tables->Lookup(0));
+    tables->CheckOutput(ctx);
+  };
+  work.contenders = {
+      {"tessera", [&ctx, tables](int round) { QuantizedLookup(ctx, tables->Lookup(round)); }}};
   if (tables->HasBare())
     work.limit = {"bare gather", [&ctx, tables](int round) { RunBare(ctx, tables->Bare(round)); }};
   work.bytes = tables->Bytes();

@@ -1,16 +1,15 @@
 #include "bench/quant/stored_tables.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <numeric>
 
-#include "runtime/base/check.h"
+#include "bench/embedding/lookup_check.h"
 
 namespace tessera::bench {
 namespace {
 
-constexpr int64_t kRows = 1000;   // that differ
-constexpr int64_t kChecked = 16;  // bags of a table
+constexpr int64_t kRows = 1000;  // that differ
 
 }  // namespace
 
@@ -18,9 +17,9 @@ StoredTables::StoredTables(Context& ctx, const Shape& shape, const RowCodec& cod
     : shape_(shape), codec_(codec), row_bytes_(RowBytes(codec, shape.dim)) {
   const Tensor some = Tensor::Empty(ctx, {kRows, shape.dim});
   FillUniform(ctx, some, -1, 1);
-  const Tensor encoded = EncodeRows(ctx, codec, some);
+  encoded_ = EncodeRows(ctx, codec, some);
   for (const int64_t rows : shape.rows) {
-    tables_.push_back(StoredTable(ctx, rows, encoded));
+    tables_.push_back(StoredTable(ctx, rows));
     pointers_.push_back(tables_.back().data<uint8_t>());
   }
   DrawBatches(ctx.random().seed());
@@ -29,11 +28,11 @@ StoredTables::StoredTables(Context& ctx, const Shape& shape, const RowCodec& cod
   if (shape.weighted) weights_.assign(static_cast<size_t>(num_ids()), 0.5f);
 }
 
-Tensor StoredTables::StoredTable(Context& ctx, int64_t rows, const Tensor& encoded) const {
+Tensor StoredTables::StoredTable(Context& ctx, int64_t rows) const {
   Tensor table = Tensor::Empty(ctx, {rows, row_bytes_}, DType::kU8);
   for (int64_t r = 0; r < rows; r += kRows)
     table.Rows(r, std::min(r + kRows, rows))
-        .CopyFrom(ctx, encoded.Rows(0, std::min(kRows, rows - r)));
+        .CopyFrom(ctx, encoded_.Rows(0, std::min(kRows, rows - r)));
   return table;
 }
 
@@ -48,7 +47,7 @@ void StoredTables::DrawBatches(uint64_t seed) {
   std::iota(each_.begin(), each_.end(), 0);
 }
 
-void StoredTables::Lookup(Context& ctx, int round) {
+QuantizedLookupArgs StoredTables::Lookup(int round) {
   features_.clear();
   for (int64_t t = 0; t < num_tables(); ++t) {
     QuantizedLookupFeature f;
@@ -66,45 +65,27 @@ void StoredTables::Lookup(Context& ctx, int round) {
                (sequence() ? FirstId(t, 0) : t) * shape_.dim * SizeOf(output_.dtype());
     features_.push_back(f);
   }
-  QuantizedLookup(ctx, {features_,
-                        {offsets_.data(), false},
-                        weights_.empty() ? nullptr : weights_.data(),
-                        num_ids()});
+  return {
+      features_, {offsets_.data(), false}, weights_.empty() ? nullptr : weights_.data(), num_ids()};
 }
 
-Tensor StoredTables::OutputOf(Context& ctx, int64_t t, int64_t b) const {
-  const Tensor rows = sequence() ? output_.Rows(FirstId(t, b), FirstId(t, b + 1))
-                                 : output_.Rows(b, b + 1).Narrow(1, t * shape_.dim, shape_.dim);
-  return rows.Contiguous(ctx).To(ctx, DType::kF32);
+void StoredTables::ClearOutput() {
+  std::memset(output_.raw_data(), 0xA5, static_cast<size_t>(output_.nbytes()));
 }
 
-// Sums in double of what the rows decode to; outputs of 16 bits are rounded.
-void StoredTables::CheckBag(Context& ctx, int64_t t, int64_t b) const {
-  const int64_t first = FirstId(t, b), length = FirstId(t, b + 1) - first;
-  const Tensor output = OutputOf(ctx, t, b);
-  std::vector<double> expected(static_cast<size_t>(output.numel()));
-  for (int64_t i = 0; i < length; ++i) {
-    const int64_t id = ids(0)[static_cast<size_t>(first + i)];
-    const Tensor row =
-        DecodeRows(ctx, codec_, tables_[static_cast<size_t>(t)].Rows(id, id + 1), shape_.dim);
-    const double weight = (weights_.empty() ? 1.0 : 0.5) /
-                          (shape_.pooling == PoolingType::kMean ? static_cast<double>(length) : 1);
-    for (int64_t d = 0; d < shape_.dim; ++d)
-      expected[static_cast<size_t>((sequence() ? i * shape_.dim : 0) + d)] +=
-          weight * row.data<float>()[d];
+// A row of a table has the number of the one that it repeats.
+void StoredTables::CheckOutput(Context& ctx) {
+  const Tensor decoded = DecodeRows(ctx, codec_, encoded_, shape_.dim);
+  std::vector<int64_t> repeated(ids(0).begin(), ids(0).end());
+  for (int64_t& id : repeated) id %= kRows;
+  const QuantizedLookupArgs args = Lookup(0);
+  std::vector<LookupFeature> features(args.features.begin(), args.features.end());
+  for (LookupFeature& f : features) {
+    f.rows = decoded.data<float>();
+    f.num_rows = kRows;
+    f.ids = {repeated.data(), true};
   }
-  const double tolerance = output_.dtype() == DType::kF32 ? 1e-4 : 1e-2;
-  for (size_t d = 0; d < expected.size(); ++d)
-    TESSERA_CHECK(
-        std::abs(expected[d] - output.data<float>()[d]) <= tolerance * (1 + std::abs(expected[d])),
-        "table {}, bag {}, number {}: expected {}, got {}", t, b, d, expected[d],
-        output.data<float>()[d]);
-}
-
-void StoredTables::Check(Context& ctx) {
-  Lookup(ctx, 0);
-  for (int64_t t = 0; t < num_tables(); ++t)
-    for (int64_t b = 0; b < std::min(shape_.batch, kChecked); ++b) CheckBag(ctx, t, b);
+  CheckLookup({features, args.offsets, args.weights, args.num_ids});
 }
 
 bool StoredTables::HasBare() const {

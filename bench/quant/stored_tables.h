@@ -21,10 +21,12 @@ class StoredTables {
   StoredTables(Context& ctx, const Shape& shape, const RowCodec& codec, DType output);
 
   // Batch `round` modulo kBatches.
-  void Lookup(Context& ctx, int round);
-  // Looks batch 0 up and compares some outputs with the sums of decoded rows. Throws Error where
-  // one is wrong.
-  void Check(Context& ctx);
+  QuantizedLookupArgs Lookup(int round);
+  // Fills the output with a pattern that no lookup writes.
+  void ClearOutput();
+  // Compares every bit that a lookup of batch 0 wrote with the obvious loop over decoded rows.
+  // Throws Error where one is wrong.
+  void CheckOutput(Context& ctx);
 
   // REQUIRES: HasBare().
   BareRows Bare(int round) const;
@@ -40,18 +42,17 @@ class StoredTables {
   const std::vector<int32_t>& ids(int round) const {
     return ids_[static_cast<size_t>(round % kBatches)];
   }
-  Tensor StoredTable(Context& ctx, int64_t rows, const Tensor& encoded) const;
+  Tensor StoredTable(Context& ctx, int64_t rows) const;
   void DrawBatches(uint64_t seed);
   // For bag b of table t: its first id, and its (first) row of the output.
   int64_t FirstId(int64_t t, int64_t b) const {
     return offsets_[static_cast<size_t>(t * shape_.batch + b)];
   }
-  Tensor OutputOf(Context& ctx, int64_t t, int64_t b) const;
-  void CheckBag(Context& ctx, int64_t t, int64_t b) const;
 
   Shape shape_;
   RowCodec codec_;
   int64_t row_bytes_;
+  Tensor encoded_;  // the rows that differ
   std::vector<Tensor> tables_;
   std::vector<const uint8_t*> pointers_;
   std::vector<int32_t> offsets_, each_;  // of bags; of bags of one id

@@ -1,25 +1,28 @@
 #include <algorithm>
 #include <utility>
+#include <vector>
 
-#include "bench/lab/update_variant.h"
+#include "bench/lab/grouping_kernel.h"
+#include "bench/lab/variant.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {
 
 // Rows ascending by their number, then the place in the batch: one unstable sort of 64-bit keys.
-void SortKeys(std::vector<RowOccurrence>& occurrences) {
-  std::vector<uint64_t> keys;
-  for (size_t i = 0; i < occurrences.size(); ++i)
-    keys.push_back(uint64_t{occurrences[i].row} << 32 | i);
-  std::sort(keys.begin(), keys.end());
-  std::vector<RowOccurrence> sorted;
-  for (const uint64_t key : keys) sorted.push_back(occurrences[static_cast<uint32_t>(key)]);
-  occurrences = std::move(sorted);
+void SortKeys(Context& ctx, const GroupingArgs& args) {
+  ForEachTable(ctx, args, [](GroupingTable& table) {
+    std::vector<uint64_t> keys;
+    for (const RowOccurrence& o : table.all()) keys.push_back(uint64_t{o.row} << 32 | keys.size());
+    std::sort(keys.begin(), keys.end());
+    for (size_t i = 0; i < keys.size(); ++i)
+      table.scratch[i] = table.occurrences[static_cast<uint32_t>(keys[i])];
+    std::swap(table.occurrences, table.scratch);
+  });
 }
 
-const RegisterUpdate kRegistered({.name = "sort_keys",
-                                  .about = "std::sort of rows and places in one number",
-                                  .run = SortKeys});
+const RegisterVariant<GroupingArgs> kRegistered(
+    {.name = "sort_keys", .about = "std::sort of rows and places in one number"}, SortKeys);
 
 }  // namespace
 }  // namespace tessera::bench

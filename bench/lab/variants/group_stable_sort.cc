@@ -1,18 +1,22 @@
 #include <algorithm>
 
-#include "bench/lab/update_variant.h"
+#include "bench/lab/grouping_kernel.h"
+#include "bench/lab/variant.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {
 
-void StableSort(std::vector<RowOccurrence>& occurrences) {
-  std::stable_sort(occurrences.begin(), occurrences.end(),
-                   [](const RowOccurrence& a, const RowOccurrence& b) { return a.row < b.row; });
+void StableSort(Context& ctx, const GroupingArgs& args) {
+  ForEachTable(ctx, args, [](GroupingTable& table) {
+    std::stable_sort(table.all().begin(), table.all().end(),
+                     [](const RowOccurrence& a, const RowOccurrence& b) { return a.row < b.row; });
+  });
 }
 
-const RegisterUpdate kRegistered({.name = "stable_sort",
-                                  .about = "std::stable_sort by row",
-                                  .run = StableSort});
+const RegisterVariant<GroupingArgs> kRegistered({.name = "stable_sort",
+                                                 .about = "std::stable_sort by row"},
+                                                StableSort);
 
 }  // namespace
 }  // namespace tessera::bench

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "bench/lab/lookup_variant.h"
+#include "bench/lab/variant.h"
+#include "embedding/lookup/lookup.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {
@@ -64,8 +65,8 @@ void LookupPlain(Context& ctx, const LookupArgs& args) {
     });
 }
 
-const RegisterLookup kPlain(
-    {.name = "plain", .about = "the obvious loop", .takes = kTakesAll, .run = LookupPlain});
+const RegisterVariant<LookupArgs> kPlain(
+    {.name = "plain", .about = "the obvious loop", .takes = kTakesAll}, LookupPlain);
 
 }  // namespace
 }  // namespace tessera::bench

@@ -2,7 +2,8 @@
 // whether sums are written past the caches, and how many bags are summed side by side.
 #include <algorithm>
 
-#include "bench/lab/lookup_variant.h"
+#include "bench/lab/variant.h"
+#include "embedding/lookup/lookup.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
 #include "runtime/numbers/simd.h"
@@ -113,7 +114,7 @@ void LookupBy(const Policy& policy, Context& ctx, const LookupArgs& args) {
   });
 }
 
-LookupFunction Make(const Point& point) {
+KernelFunction<LookupArgs> Make(const Point& point) {
   const Policy policy = {.ahead = point.Int("ahead"),
                          .into_l1 = point.Text("into") == "l1",
                          .past_caches = point.Text("stores") == "past"};
@@ -122,15 +123,15 @@ LookupFunction Make(const Point& point) {
   return [policy](Context& ctx, const LookupArgs& args) { LookupBy<1>(policy, ctx, args); };
 }
 
-const RegisterLookup kPolicies(
+const RegisterVariant<LookupArgs> kPolicies(
     {.name = "policies",
      .about = "ours, with its choices as parameters",
      .parameters =
          {{"ahead", {"64"}, "ids ahead that rows are asked for", WholeFrom(0, 1 << 20)},
           {"into", {"l2"}, "the cache they are asked into: l2 or l1", OneOf({"l2", "l1"})},
           {"stores", {"past"}, "sums past the caches, or through them", OneOf({"past", "through"})},
-          {"bags", {"1"}, "bags summed side by side", OneOf({"1", "2"})}},
-     .make = Make});
+          {"bags", {"1"}, "bags summed side by side", OneOf({"1", "2"})}}},
+    Make);
 
 }  // namespace
 }  // namespace tessera::bench

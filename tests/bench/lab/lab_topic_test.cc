@@ -1,76 +1,83 @@
-// Every variant of the lab gives the library's bits on every shape that it takes, and each
-// contender can be timed. Every second combination of flags is tried, or all of them where
-// TESSERA_TEST_ALL is set.
+// Every variant of the lab is right on every shape that it takes, and each contender can be timed.
+// Every second combination of flags is tried, or all of them where TESSERA_TEST_ALL is set.
 #include "bench/lab/lab_topic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <map>
 #include <utility>
 
-#include "bench/lab/lookup_variant.h"
-#include "bench/lab/update_variant.h"
+#include "bench/lab/kernel.h"
 #include "runtime/base/check.h"
+#include "tests/bench/lab/lab_point.h"
 
 namespace tessera::bench {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
-// The topic's point with these values; the others are small.
-Point LabPoint(std::map<std::string, std::string> values) {
-  values.insert({{"rows", "3k"}, {"tables", "3"}, {"batch", "300"}});
-  std::vector<std::pair<std::string, std::string>> all;
-  for (const Axis& axis : LabTopic().axes) {
-    const auto found = values.find(axis.name);
-    all.emplace_back(axis.name, found == values.end() ? axis.values[0] : found->second);
-    if (axis.check) axis.check(all.back().second);
-  }
-  return Point("", all);
+std::vector<std::string> ContenderNames(const Work& work) {
+  std::vector<std::string> names;
+  for (const Contender& contender : work.contenders) names.push_back(contender.name);
+  return names;
 }
 
-void CheckAndRun(const std::map<std::string, std::string>& values, size_t contenders) {
+// Returns the names of contenders.
+std::vector<std::string> CheckAndRun(const Values& values) {
   Context ctx({.threads = 2, .seed = 3});
   const Work work = LabTopic().make(ctx, LabPoint(values));
-  ASSERT_EQ(work.contenders.size(), contenders);
   EXPECT_EQ(work.contenders[0].name, "tessera");
   work.check();
-  for (const Contender& contender : work.contenders) contender.run(1);
-  work.limit.run(1);
+  for (const Contender& contender : work.contenders) {
+    if (contender.before) contender.before(1);
+    contender.run(1);
+  }
+  if (work.limit.run) work.limit.run(1);
+  EXPECT_GT(work.bytes, 0);
+  EXPECT_GT(work.items, 0);
+  return ContenderNames(work);
 }
 
 bool IsTried(size_t combination) {
   return combination % 2 == 0 || std::getenv("TESSERA_TEST_ALL") != nullptr;
 }
 
-TEST(LabTopic, VariantsAreKnownByTheirFilesAlone) {
-  std::vector<std::string> names;
-  for (const auto& variant : RegisteredVariants<LookupVariant>()) names.push_back(variant.name);
-  for (const auto& variant : RegisteredVariants<UpdateVariant>()) names.push_back(variant.name);
-  for (const char* name :
-       {"plain", "policies", "stable_sort", "sort_keys", "hash_map", "four_bytes"})
-    EXPECT_THAT(names, Contains(name));
+TEST(LabTopic, KernelsAndVariantsAreKnownByTheirFilesAlone) {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const Kernel& kernel : Kernels())
+    for (const Variant& variant : kernel.variants()) names[kernel.name].push_back(variant.name);
+  EXPECT_THAT(names["lookup"], IsSupersetOf({"plain", "policies"}));
+  EXPECT_THAT(names["update"], IsSupersetOf({"grouped", "batch_order"}));
+  EXPECT_THAT(names["quantized"], IsSupersetOf({"plain", "ask_ahead"}));
+  EXPECT_THAT(names["grouping"],
+              IsSupersetOf({"stable_sort", "sort_keys", "hash_map", "four_bytes"}));
+  EXPECT_THAT(names["product"], IsSupersetOf({"blocked", "eigen"}));
 }
 
 TEST(LabTopic, EveryLookupVariantIsRight) {
-  const size_t contenders = 1 + RegisteredVariants<LookupVariant>().size();
   for (const std::string dim : {"16", "32", "64", "128", "256"})
-    CheckAndRun({{"dim", dim}, {"pooling", "range:0-9"}}, contenders);
-  for (const std::string pooling : {"1", "70"}) CheckAndRun({{"pooling", pooling}}, contenders);
+    EXPECT_THAT(CheckAndRun({{"dim", dim}, {"pooling", "range:0-9"}}),
+                IsSupersetOf({"plain", "policies"}));
+  for (const std::string pooling : {"1", "70"}) CheckAndRun({{"pooling", pooling}});
 }
 
 TEST(LabTopic, EveryParameterIsRight) {
   for (const std::string ahead : {"0", "3", "1000"})
     for (const std::string into : {"l1", "l2"})
-      CheckAndRun({{"variants", "policies"}, {"ahead", ahead}, {"into", into}}, 2);
+      CheckAndRun({{"variants", "policies"}, {"ahead", ahead}, {"into", into}});
   for (const std::string stores : {"past", "through"})
     for (const std::string bags : {"1", "2"})
-      CheckAndRun({{"variants", "policies"}, {"stores", stores}, {"bags", bags}}, 2);
+      CheckAndRun({{"variants", "policies"}, {"stores", stores}, {"bags", bags}});
 }
 
 TEST(LabTopic, EveryUpdateVariantIsRight) {
@@ -80,11 +87,49 @@ TEST(LabTopic, EveryUpdateVariantIsRight) {
                                                        {"rowwise_adagrad", "zipf:1.2"}};
   for (size_t i = 0; i < std::size(cases); ++i)
     if (IsTried(i))
-      CheckAndRun({{"kernel", "update"},
-                   {"rule", cases[i].first},
-                   {"dim", "32"},
-                   {"skew", cases[i].second}},
-                  1 + RegisteredVariants<UpdateVariant>().size());
+      EXPECT_THAT(CheckAndRun({{"kernel", "update"},
+                               {"rule", cases[i].first},
+                               {"dim", "32"},
+                               {"skew", cases[i].second}}),
+                  IsSupersetOf({"grouped", "batch_order"}));
+}
+
+TEST(LabTopic, EveryGroupingVariantIsRight) {
+  for (const std::string skew : {"uniform", "zipf:1.2"})
+    EXPECT_THAT(CheckAndRun({{"kernel", "grouping"}, {"skew", skew}}),
+                IsSupersetOf({"stable_sort", "sort_keys", "hash_map", "four_bytes"}));
+}
+
+TEST(LabTopic, EveryQuantizedVariantIsRightFromEveryKindOfRow) {
+  const char* const modes[] = {"sum", "mean", "none"};
+  size_t i = 0;
+  for (const std::string codec : {"int8", "int4", "int2", "hfp8", "e4m3", "e5m2", "f16", "bf16",
+                                  "f32", "int8_f32_tail", "int4_tail", "mx4"}) {
+    EXPECT_THAT(CheckAndRun({{"kernel", "quantized"},
+                             {"codec", codec},
+                             {"mode", modes[i % 3]},
+                             {"dim", i % 2 == 0 ? "16" : "48"},
+                             {"output-type", i % 2 == 0 ? "f32" : "f16"}}),
+                ElementsAre("tessera", "ask_ahead", "plain"));
+    ++i;
+  }
+  CheckAndRun({{"kernel", "quantized"}, {"weighted", "yes"}, {"ahead", "0"}});
+}
+
+TEST(LabTopic, EveryProductVariantIsRight) {
+  for (const std::string product : {"forward", "inputs", "weights"})
+    for (const std::string rows : {"1", "4", "8"})
+      EXPECT_THAT(CheckAndRun({{"kernel", "product"}, {"product", product}, {"block-rows", rows}}),
+                  ElementsAre("tessera", "blocked", StartsWith("eigen ±")));
+}
+
+TEST(LabTopic, SaysByHowMuchOtherSumsMayDiffer) {
+  Context ctx({.threads = 1});
+  const Work work = LabTopic().make(ctx, LabPoint({{"kernel", "product"}}));
+  EXPECT_THAT(work.notes,  // of 130 terms
+              Contains("eigen ±2e-05: sums in another order than ours, within 1.5e-05 of their "
+                       "terms' magnitudes"));
+  EXPECT_THAT(ContenderNames(work), Contains("eigen ±2e-05"));
 }
 
 TEST(LabTopic, TakesEveryTypeDimAndPooling) {
@@ -101,19 +146,19 @@ TEST(LabTopic, TakesEveryTypeDimAndPooling) {
     for (const std::string kernel : {"lookup", "update"})
       if (IsTried(combination++))
         CheckAndRun({{"kernel", kernel},
-                     {"variants", kernel == "lookup" ? "plain" : "stable_sort"},
+                     {"variants", kernel == "lookup" ? "plain" : "grouped+batch_order"},
                      {"mode", c.mode},
                      {"weighted", c.weighted},
                      {"dim", c.dim},
                      {"row-type", c.rows},
-                     {kernel == "lookup" ? "output-type" : "state-type", c.others}},
-                    2);
+                     {kernel == "lookup" ? "output-type" : "state-type", c.others}});
     ++combination;  // the next case is tried with the other kernel
   }
 }
 
 TEST(LabTopic, VariantsAreChosenByName) {
-  CheckAndRun({{"variants", "plain+policies"}}, 3);
+  EXPECT_THAT(CheckAndRun({{"variants", "policies+plain"}}),
+              ElementsAre("tessera", "plain", "policies"));
   EXPECT_THAT(
       [] {
         LabPoint({{"variants", "plain+none_such"}});
@@ -125,33 +170,35 @@ TEST(LabTopic, AVariantThatDoesNotTakeAShapeIsSaidToBeLeftOut) {
   Context ctx({.threads = 1});
   const Work work = LabTopic().make(ctx, LabPoint({{"dim", "20"}}));
   EXPECT_THAT(work.notes, Contains("variant policies does not take --dim 20"));
-  EXPECT_THAT(
-      [&] {
-        LabTopic().make(ctx, LabPoint({{"dim", "20"}, {"variants", "policies"}}));
-      },
-      ThrowsMessage<Error>(HasSubstr("policies does not take --dim 20")));
+  EXPECT_THAT(ContenderNames(work), Not(Contains("policies")));
+  const auto refuses = [&](Values values, const char* text) {
+    values["variants"] = "policies";
+    EXPECT_THAT([&] { LabTopic().make(ctx, LabPoint(values)); },
+                ThrowsMessage<Error>(HasSubstr(text)));
+  };
+  refuses({{"dim", "20"}}, "policies does not take --dim 20");
+  refuses({{"weighted", "yes"}}, "policies does not take --weighted yes");
+  refuses({{"mode", "mean"}}, "policies does not take --mode mean");
+  refuses({{"mode", "none"}}, "policies does not take --mode none");
+  refuses({{"row-type", "f16"}}, "policies does not take --row-type f16");
 }
 
-TEST(LabTopic, OptionsOfTheOtherKernelOrOfNoTimedVariantAreErrors) {
+TEST(LabTopic, OptionsThatNothingTimedReadsAreErrors) {
   Context ctx({.threads = 1});
-  const auto refuses = [&](const std::map<std::string, std::string>& values, const char* text) {
+  const auto refuses = [&](const Values& values, const char* text) {
     EXPECT_THAT([&] { LabTopic().make(ctx, LabPoint(values)); },
                 ThrowsMessage<Error>(HasSubstr(text)));
   };
   refuses({{"variants", "hash_map"}}, "--variants hash_map with --kernel lookup");
-  refuses({{"rule", "sgd"}}, "--rule sgd with --kernel lookup");
-  refuses({{"variants", "plain"}, {"ahead", "3"}}, "--ahead 3: a parameter of variant policies");
-  refuses({{"kernel", "update"}, {"ahead", "3"}}, "--ahead 3: a parameter of variant policies");
-  EXPECT_THAT(
-      [&] {
-        LabTopic().make(ctx, LabPoint({{"state-type", "f16"}}));
-      },
-      ThrowsMessage<Error>(HasSubstr("--state-type f16 with --kernel lookup")));
-  EXPECT_THAT(
-      [&] {
-        LabTopic().make(ctx, LabPoint({{"kernel", "update"}, {"output-type", "f16"}}));
-      },
-      ThrowsMessage<Error>(HasSubstr("--output-type f16 with --kernel update")));
+  refuses({{"rule", "sgd"}},
+          "--rule sgd with --kernel lookup: nothing that is timed here reads it (of kernel update");
+  refuses({{"variants", "plain"}, {"ahead", "3"}}, "--ahead 3 with --kernel lookup");
+  refuses({{"variants", "plain"}, {"into", "l1"}}, "of variant policies of lookup");
+  refuses({{"kernel", "update"}, {"ahead", "3"}}, "--ahead 3 with --kernel update");
+  refuses({{"state-type", "f16"}}, "--state-type f16 with --kernel lookup");
+  refuses({{"kernel", "update"}, {"output-type", "f16"}}, "--output-type f16 with --kernel update");
+  refuses({{"kernel", "product"}, {"dim", "64"}}, "--dim 64 with --kernel product");
+  refuses({{"kernel", "quantized"}, {"row-type", "f16"}}, "--row-type f16 with --kernel quantized");
 }
 
 }  // namespace
