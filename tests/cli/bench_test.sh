@@ -76,7 +76,14 @@ has out "of limit"
 run 0 bench lab "${small[@]}" --dim 20 --variants all
 has out "variant policies does not take --dim 20"
 fails_saying "policies does not take --dim 20" bench lab "${small[@]}" --dim 20 --variants policies
-run 0 bench lab "${small[@]}" --kernel update --mode mean --row-type bf16 --variants hash_map
+run 0 bench lab "${small[@]}" --kernel update --mode mean --row-type bf16 --variants batch_order
+run 0 bench lab "${small[@]}" --kernel grouping,quantized
+has out "hash_map"
+has out "ask_ahead"
+run 0 bench lab --kernel product --batch 32 --rounds 3 --threads 1 --flush-mib 1
+has out "eigen ±6e-05: sums in another order than ours"
+fails_saying "--rule sgd with --kernel lookup: nothing that is timed here reads it" bench lab \
+  "${small[@]}" --rule sgd
 
 # Mistakes.
 fails_saying "bench: no topic 'lokup': expected lookup" bench lokup
