@@ -34,7 +34,7 @@ std::string NameWithTolerance(const std::string& variant, double tolerance) {
   TESSERA_CHECK(tolerance > 0,
                 "variant {} has other sums: variants of this kernel have every bit of ours",
                 variant);
-  return Format("{} ±{:.0e}", variant, tolerance);
+  return Format("{} ({:.0e})", variant, tolerance);
 }
 
 std::string ToleranceNote(const std::string& variant, double tolerance) {

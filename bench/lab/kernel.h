@@ -75,7 +75,7 @@ void CheckVariant(Context& ctx, const std::string& name, const KernelFunction<Ar
       [&] { point.check_timed(ctx, run, other_sums); });
 }
 
-// A contender with other sums is called "eigen ±6e-05", after the tolerance, which a note explains.
+// A contender with other sums is called "eigen (6e-05)", after the tolerance, which a note explains.
 // Throws Error where the kernel knows none.
 std::string NameWithTolerance(const std::string& variant, double tolerance);
 std::string ToleranceNote(const std::string& variant, double tolerance);

@@ -121,6 +121,7 @@ void CheckVariantNames(const std::string& text) {
 struct Reader {
   Axis axis;
   std::string name;
+  bool is_variant = false;  // else a kernel
 };
 
 std::vector<Reader> Readers() {
@@ -130,7 +131,7 @@ std::vector<Reader> Readers() {
   for (const Kernel& kernel : SortedKernels())
     for (const Variant& variant : SortedVariants(kernel))
       for (const Axis& axis : variant.parameters)
-        readers.push_back({axis, Format("variant {} of {}", variant.name, kernel.name)});
+        readers.push_back({axis, Format("variant {} of {}", variant.name, kernel.name), true});
   return readers;
 }
 
@@ -144,9 +145,11 @@ void AddAxis(const Reader& reader, const std::vector<Reader>& readers, std::vect
                   reader.name, axis.name, axis.values[0], found->values[0]);
     return;
   }
-  const auto shared = std::count_if(readers.begin(), readers.end(),
-                                    [&](const Reader& other) { return same(other.axis); });
-  if (shared == 1) axis.help = Format("of {}: {}", reader.name, axis.help);
+  Names names;
+  for (const Reader& other : readers)
+    if (same(other.axis)) names.push_back(other.name);
+  if (names.size() == 1 || reader.is_variant)
+    axis.help = Format("of {}: {}", ListOfNames(names), axis.help);
   axes.push_back(std::move(axis));
 }
 

@@ -12,10 +12,11 @@
 namespace tessera::bench {
 
 struct ProductArgs {
-  GemmForm form;
-  const float *a, *b;
-  float* c;
-  int64_t m, n, k, lda, ldb, ldc;  // from one row in memory to the next
+  GemmForm form = GemmForm::kNN;
+  const float *a = nullptr, *b = nullptr;
+  float* c = nullptr;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;  // from one row in memory to the next
 
   // Term p of row i of A, and of column j of B.
   const float* A(int64_t i, int64_t p) const {

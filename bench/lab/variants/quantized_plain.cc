@@ -30,10 +30,9 @@ void ReadFloats(const uint8_t* row, std::vector<float>& to) {
 template <int kBits>
 void ReadAffine(const uint8_t* row, const RowLayout& layout, std::vector<float>& to) {
   const uint8_t *params = row + layout.params_at, *codes = row + layout.codes_at;
-  const AffineRow affine = layout.f32_params
-                               ? AffineRow{Load<float>(params), Load<float>(params + 4)}
-                               : AffineRow{static_cast<float>(Load<Half>(params)),
-                                           static_cast<float>(Load<Half>(params + 2))};
+  AffineRow affine = {0, 0, 0};  // the inverse is for encoding
+  affine.scale = layout.f32_params ? Load<float>(params) : float{Load<Half>(params)};
+  affine.bias = layout.f32_params ? Load<float>(params + 4) : float{Load<Half>(params + 2)};
   constexpr size_t kOfByte = 8 / kBits;
   for (size_t d = 0; d < to.size(); ++d)
     to[d] = affine.Value(codes[d / kOfByte] >> (d % kOfByte * kBits) & ((1 << kBits) - 1));
