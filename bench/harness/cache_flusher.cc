@@ -3,25 +3,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-#include "runtime/base/check.h"
+#include "bench/facts/cache_sizes.h"
 
 namespace tessera::bench {
 namespace {
 
 int64_t SysfsCacheBytes() {
   int64_t most = 0;
-  for (int index = 0; index < 8; ++index) {
-    std::ifstream file(Format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
-    int64_t size = 0;
-    char unit = 0;
-    if (file >> size >> unit) most = std::max(most, size << (unit == 'M' ? 20 : 10));
-  }
+  for (const DataCache& cache : DataCaches()) most = std::max(most, cache.bytes);
   return most;
 }
 

@@ -1,9 +1,12 @@
 #include "bench/harness/run_context.h"
 
+#include <sys/utsname.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "bench/facts/cache_sizes.h"
 #include "runtime/base/build_id.h"
 #include "runtime/base/check.h"
 #include "runtime/base/isa.h"
@@ -39,6 +42,16 @@ fs::path GitFolder(const fs::path& checkout) {
   return line.starts_with(key) ? checkout / line.substr(key.size()) : fs::path();
 }
 
+// The commit of "refs/heads/main", in a file of its own or among the packed ones; else the name.
+std::string CommitOfRef(const fs::path& git, const std::string& ref) {
+  const std::string commit = FirstLine(git / ref);
+  if (!commit.empty()) return commit;
+  std::ifstream packed(git / "packed-refs");
+  for (std::string line; std::getline(packed, line);)
+    if (line.ends_with(" " + ref)) return line.substr(0, line.find(' '));
+  return ref;
+}
+
 // The commit of the checkout that the command runs in, as far as its files say.
 std::string Commit() {
   std::error_code error;
@@ -48,26 +61,11 @@ std::string Commit() {
       const std::string head = FirstLine(git / "HEAD"), key = "ref: ";
       if (!head.starts_with(key)) return head;
       const std::string common = FirstLine(git / "commondir");
-      const std::string commit =
-          FirstLine((common.empty() ? git : git / common) / head.substr(key.size()));
-      return commit.empty() ? head.substr(key.size()) : commit;
+      return CommitOfRef(common.empty() ? git : git / common, head.substr(key.size()));
     }
     if (folder == folder.parent_path()) break;
   }
   return "unknown";
-}
-
-// "L1d 32K, L2 512K, L3 16384K".
-std::string Caches() {
-  std::string text;
-  for (int index = 0; index < 8; ++index) {
-    const fs::path cache = Format("/sys/devices/system/cpu/cpu0/cache/index{}", index);
-    const std::string type = FirstLine(cache / "type"), size = FirstLine(cache / "size");
-    if (size.empty() || type == "Instruction") continue;
-    text += Format("{}L{}{} {}", text.empty() ? "" : ", ", FirstLine(cache / "level"),
-                   type == "Data" ? "d" : "", size);
-  }
-  return text.empty() ? "unknown" : text;
 }
 
 // The word in brackets of "always [madvise] never".
@@ -78,12 +76,26 @@ std::string HugePages() {
   return text.substr(open + 1, close - open - 1);
 }
 
+// The rule that sets the clock of a core, such as "performance"; virtual machines seldom know it.
+std::string Governor() {
+  const std::string text = FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  return text.empty() ? "unknown" : text;
+}
+
+std::string KernelRelease() {
+  utsname names = {};
+  return uname(&names) == 0 ? std::string(names.sysname) + " " + names.release : "unknown";
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> RunContext() {
-  return {{"time", UtcTimeText()},        {"command", Command()},    {"commit", Commit()},
-          {"build", BuildId()},           {"compiler", __VERSION__}, {"flags", TESSERA_BENCH_FLAGS},
-          {"isa", ToString(ChosenIsa())}, {"caches", Caches()},      {"huge_pages", HugePages()}};
+  return {{"time", UtcTimeText()},        {"command", Command()},
+          {"commit", Commit()},           {"build", BuildId()},
+          {"compiler", __VERSION__},      {"flags", TESSERA_BENCH_FLAGS},
+          {"isa", ToString(ChosenIsa())}, {"caches", ToString(DataCaches())},
+          {"huge_pages", HugePages()},    {"governor", Governor()},
+          {"kernel", KernelRelease()}};
 }
 
 }  // namespace tessera::bench

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <unordered_map>
 
 #include "bench/inputs/lru_stack.h"
 
@@ -24,7 +26,43 @@ size_t BinOf(const std::vector<int64_t>& distances, int64_t distance) {
                              distances.begin() - 1);
 }
 
+using Calls = std::vector<std::vector<int64_t>>;
+
+// The calls with their rows numbered 0, 1, 2, … by first use.
+Calls Renumbered(const Calls& calls) {
+  std::unordered_map<int64_t, int64_t> numbers;
+  Calls renumbered;
+  for (const std::vector<int64_t>& call : calls) {
+    renumbered.emplace_back();
+    for (const int64_t row : call)
+      renumbered.back().push_back(numbers.try_emplace(row, std::ssize(numbers)).first->second);
+  }
+  return renumbered;
+}
+
 }  // namespace
+
+std::vector<double> LruHitShares(const Calls& calls, bool cold,
+                                 const std::vector<int64_t>& capacities) {
+  const Calls numbered = cold ? Calls() : Renumbered(calls);
+  std::vector<double> hits(capacities.size());
+  double reads = 0;
+  LruStack stack;
+  for (const std::vector<int64_t>& call : numbered)  // warm: as the turn before left it
+    for (const int64_t row : call) stack.Use(row);
+  for (size_t c = 0; c < calls.size(); ++c) {
+    if (cold) stack = LruStack();
+    const std::vector<int64_t> rows = cold ? Renumbered({calls[c]})[0] : numbered[c];
+    for (const int64_t row : rows) {
+      const int64_t depth = stack.Depth(row);
+      for (size_t i = 0; i < hits.size(); ++i) hits[i] += depth >= 0 && depth < capacities[i];
+      stack.Use(row);
+    }
+    reads += static_cast<double>(rows.size());
+  }
+  for (double& share : hits) share = reads > 0 ? share / reads : 0;
+  return hits;
+}
 
 ReuseDistances MeasureReuseDistances(const std::vector<int64_t>& ids) {
   ReuseDistances law;
