@@ -8,6 +8,18 @@
 namespace tessera::bench {
 
 std::string Measurement::Name() const { return Format("{}/{}/{}t", topic, case_name, threads); }
+
+std::string Measurement::CaseWithoutCaches() const {
+  std::string text;
+  for (size_t begin = 0; begin <= case_name.size();) {
+    const size_t end = std::min(case_name.find(',', begin), case_name.size());
+    const std::string part = case_name.substr(begin, end - begin);
+    if (!part.starts_with(Format("{}=", kCachesAxis))) text += (text.empty() ? "" : ",") + part;
+    begin = end + 1;
+  }
+  return text.empty() ? "default" : text;
+}
+
 double Measurement::Median() const { return MedianOf(seconds); }
 double Measurement::Quantile(double q) const { return QuantileOf(seconds, q); }
 double Measurement::Spread() const { return (Quantile(0.9) - Quantile(0.1)) / Median(); }
@@ -23,6 +35,16 @@ std::optional<Score> Measurement::ScoreOfFacts() const {
       return score;
     }
   return std::nullopt;
+}
+
+std::string BenchRun::CachesText() const {
+  const auto any = [&](bool is) {
+    return rows.empty() ? cold == is
+                        : std::any_of(rows.begin(), rows.end(),
+                                      [&](const Measurement& row) { return row.cold == is; });
+  };
+  if (any(true) && any(false)) return "cold and warm";
+  return any(true) ? "cold" : "warm";
 }
 
 }  // namespace tessera::bench

@@ -35,6 +35,9 @@ struct Measurement {
 
   // "<topic>/<case>/<threads>t": what rows of several files and of peers are joined by.
   std::string Name() const;
+  // The case without "caches=…". With `cold`, threads and contender it joins rows of a run that
+  // timed one state of the caches with those of a run that timed both.
+  std::string CaseWithoutCaches() const;
   double Median() const;
   double Quantile(double q) const;
   double Spread() const;  // (p90 − p10) / median
@@ -49,6 +52,8 @@ struct Measurement {
   std::optional<Score> ScoreOfFacts() const;
 };
 
+inline constexpr char kCachesAxis[] = "caches";
+
 // One run of a topic, as its data file has it.
 struct BenchRun {
   std::string machine, date, topic;  // date: "2026-11-21"
@@ -56,6 +61,9 @@ struct BenchRun {
   bool cold = true;  // unless a row says otherwise
   std::vector<Measurement> rows;
   std::vector<std::pair<std::string, std::string>> context = {};  // run_context.h
+
+  // The caches that the rows' calls found: "cold", "warm" or "cold and warm".
+  std::string CachesText() const;
 };
 
 // More than this, and a median says as much of the machine's other users as of the code.

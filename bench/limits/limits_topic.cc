@@ -7,6 +7,7 @@
 #include "bench/embedding/bare_loops.h"
 #include "bench/harness/run_bare.h"
 #include "bench/inputs/draws.h"
+#include "bench/limits/fma_loop.h"
 #include "bench/limits/stream_loops.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int64_t kMoved = 64 << 20;  // bytes that a gather or an update reads in a call
 constexpr int64_t kBag = 32;          // rows that a gather adds up
+constexpr int64_t kFmaSteps = 1 << 21;
 
 // "gather:256": which loop, and how long its rows are (0: it has none).
 struct Kind {
@@ -28,7 +30,7 @@ Kind ParseKind(const std::string& text) {
   const size_t colon = text.find(':');
   Kind kind = {text.substr(0, colon)};
   if (colon == std::string::npos) {
-    OneOf({"read", "copy", "write"})(text);
+    OneOf({"read", "copy", "write", "fma"})(text);
     return kind;
   }
   OneOf({"gather", "update"})(kind.name);
@@ -39,7 +41,7 @@ Kind ParseKind(const std::string& text) {
 }
 
 std::vector<std::string> AllKinds() {
-  std::vector<std::string> kinds = {"read", "copy", "write"};
+  std::vector<std::string> kinds = {"read", "copy", "write", "fma"};
   for (const char* loop : {"gather:", "update:"})
     for (int64_t bytes = 64; bytes <= 1024; bytes *= 2)
       kinds.push_back(loop + std::to_string(bytes));
@@ -158,8 +160,22 @@ Work RowsWork(Context& ctx, int64_t memory, int64_t row_bytes, int ways, const c
   return work;
 }
 
+// Products added up in registers.
+Work FmaWork(Context& ctx) {
+  const int64_t threads = ctx.threads().threads();
+  const auto sums = std::make_shared<Tensor>(Tensor::Zeros(ctx, {threads}));
+  Work work;
+  work.contenders = {{"bare", [&ctx, sums](int) {
+                        RunBare(ctx, FmaLoop{kFmaSteps, sums->data<float>()});
+                      }}};
+  work.items = threads * kFmaSteps * FmaLoop::OperationsOfStep();
+  work.item = "operations";
+  return work;
+}
+
 Work MakeWork(Context& ctx, const Point& point) {
   const Kind kind = ParseKind(point.Text("kind"));
+  if (kind.name == "fma") return FmaWork(ctx);
   const int64_t memory = point.Int("memory");
   if (kind.name == "gather") return RowsWork<GatherRows>(ctx, memory, kind.row_bytes, 1, "read");
   if (kind.name == "update") return RowsWork<UpdateRows>(ctx, memory, kind.row_bytes, 2, "copy");
@@ -177,15 +193,17 @@ std::vector<std::string> OneAndAllThreads() {
 const Topic& LimitsTopic() {
   static const Topic topic = {
       .name = "limits",
-      .help = "What this machine's memory allows: streams, and rows read or changed.",
+      .help = "What this machine allows: streams, rows read or changed, and operations a second.",
       .limit = "a stream that moves as many bytes",
-      .axes = {{"kind", AllKinds(), "read, copy, write, gather:BYTES or update:BYTES of a row",
-                [](const std::string& text) { ParseKind(text); }},
-               {"memory",
-                {"512Mi"},
-                "bytes that are read, or that the rows lie in",
-                WholeFrom(1 << 20, int64_t{1} << 40)},
-               {"threads", OneAndAllThreads(), "threads of a loop", WholeFrom(1, 4096)}},
+      .axes =
+          {{"kind", AllKinds(),
+            "read, copy, write, gather:BYTES or update:BYTES of a row, or fma (operations of f32)",
+            [](const std::string& text) { ParseKind(text); }},
+           {"memory",
+            {"512Mi"},
+            "bytes that are read, or that the rows lie in",
+            WholeFrom(1 << 20, int64_t{1} << 40)},
+           {"threads", OneAndAllThreads(), "threads of a loop", WholeFrom(1, 4096)}},
       .suites = {},
       .make = MakeWork};
   return topic;
