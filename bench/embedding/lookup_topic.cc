@@ -24,6 +24,10 @@ Work OpWork(Context& ctx, const Shape& shape) {
   work.limit = {"bare gather", [&ctx, data](int round) { data->RunGather(ctx, round); }};
   work.bytes = data->LookupBytes();
   work.items = data->num_ids();
+  work.facts = data->LookupFacts();
+  work.details = [&ctx, data](bool cold) {
+    return data->LookupHits(ctx.threads().threads(), cold);
+  };
   return work;
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "bench/facts/rule_operations.h"
 #include "bench/harness/cold_rounds.h"
 #include "bench/harness/run_bare.h"
 #include "embedding/lookup/element.h"
@@ -208,12 +209,51 @@ double Workload::LookupBytes() const {
   return static_cast<double>(num_ids() * (shape_.dim * SizeOf(shape_.row_type) + 8) +
                              num_outputs() * shape_.dim * SizeOf(shape_.output_type));
 }
-double Workload::UpdateBytes(const AnyRule& rule) const {
+int64_t Workload::UpdatedRowBytes(const AnyRule& rule) const {
   int64_t row = shape_.dim * SizeOf(shape_.row_type);
   for (const StateSpec& spec : RuleStates(rule))
     row += SizeOf(spec.counts ? DType::kF32 : shape_.state_type) * (spec.per_row ? 1 : shape_.dim);
-  return static_cast<double>(2 * distinct_rows() * row + 8 * num_ids() +
+  return row;
+}
+double Workload::UpdateBytes(const AnyRule& rule) const {
+  return static_cast<double>(2 * distinct_rows() * UpdatedRowBytes(rule) + 8 * num_ids() +
                              num_outputs() * shape_.dim * SizeOf(DType::kF32));
+}
+
+double Workload::PoolingOperations() const {
+  if (shape_.pooling == PoolingType::kNone) return 0;
+  const int64_t elements = num_ids() * shape_.dim;
+  const int64_t divided = shape_.pooling == PoolingType::kMean ? num_outputs() * shape_.dim : 0;
+  return static_cast<double>(elements * (shape_.weighted ? 2 : 1) + divided);
+}
+
+Facts Workload::LookupFacts() const {
+  Facts facts = ReuseFacts(static_cast<double>(num_ids()), static_cast<double>(distinct_rows()),
+                           static_cast<double>(shape_.dim * SizeOf(shape_.row_type)));
+  facts.emplace_back("operations", PoolingOperations());
+  return facts;
+}
+
+Facts Workload::UpdateFacts(const AnyRule& rule) const {
+  Facts facts = ReuseFacts(static_cast<double>(num_ids()), static_cast<double>(distinct_rows()),
+                           static_cast<double>(UpdatedRowBytes(rule)));
+  const int64_t elements = distinct_rows() * shape_.dim;
+  facts.emplace_back("operations", PoolingOperations() +
+                                       static_cast<double>(elements * OperationsAnElement(rule)));
+  return facts;
+}
+
+Facts Workload::LookupHits(int threads, bool cold) {
+  RowReads reads{{}, static_cast<double>(shape_.dim * SizeOf(shape_.row_type)), threads};
+  for (int k = 0; k < kBatches; ++k) reads.calls.push_back(RowsNamed(Lookup(k, false)));
+  return CacheHitFacts(reads, cold, DataCaches());
+}
+
+Facts Workload::UpdateHits(const AnyRule& rule, int threads, bool cold) {
+  RowReads reads{{}, static_cast<double>(UpdatedRowBytes(rule)), threads};
+  for (int k = 0; k < kBatches; ++k)
+    reads.calls.push_back(DistinctRows(RowsNamed(Lookup(k, false))));
+  return CacheHitFacts(reads, cold, DataCaches());
 }
 
 void Workload::AddTable(Grouping& g, const IdBatch& batch, int64_t table) const {

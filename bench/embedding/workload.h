@@ -8,6 +8,7 @@
 #include "bench/embedding/any_loops.h"
 #include "bench/embedding/bare_loops.h"
 #include "bench/embedding/id_batches.h"
+#include "bench/facts/row_facts.h"
 #include "embedding/lookup/lookup.h"
 #include "embedding/update/update.h"
 #include "runtime/tensor.h"
@@ -37,8 +38,19 @@ class Workload {
   int64_t distinct_rows() const;
   // The row of every id, every id and every output, once each, as DeviceWorkload counts.
   double LookupBytes() const;
+  // A row and its states.
+  int64_t UpdatedRowBytes(const AnyRule& rule) const;
   // Every distinct row and its states in and out, every id and every gradient once.
   double UpdateBytes(const AnyRule& rule) const;
+  // ReuseFacts (row_facts.h) of a batch, and "operations" of a call. A lookup adds every element of
+  // the row of every id (after a product with its weight: two); a mean divides every element of
+  // every output. An update does so with gradients, and its rule's operations (rule_operations.h)
+  // with every element of every distinct row.
+  Facts LookupFacts() const;
+  Facts UpdateFacts(const AnyRule& rule) const;
+  // CacheHitFacts of the batches in turn, on this machine's caches. An update reads distinct rows.
+  Facts LookupHits(int threads, bool cold);
+  Facts UpdateHits(const AnyRule& rule, int threads, bool cold);
 
  private:
   BareGather Gather(int round) const;
@@ -60,6 +72,7 @@ class Workload {
   }
   void AddGrouping(const IdBatch& batch);
   void AddTable(Grouping& g, const IdBatch& batch, int64_t table) const;
+  double PoolingOperations() const;
   int64_t num_outputs() const;  // of a batch, their mean
   int64_t num_tables() const { return static_cast<int64_t>(shape_.rows.size()); }
 

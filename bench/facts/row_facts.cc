@@ -50,14 +50,15 @@ Facts ReuseFacts(double ids, double distinct_rows, double row_bytes) {
 
 Facts CacheHitFacts(const RowReads& reads, bool cold, const std::vector<DataCache>& caches) {
   const auto lines = static_cast<int64_t>(std::ceil(reads.row_bytes / kLineBytes));
-  std::vector<int64_t> own, shared;  // rows that caches hold
-  for (const DataCache& cache : caches)
-    (cache.level < 3 ? own : shared).push_back(cache.bytes / (lines * kLineBytes));
-  std::vector<double> shares = LruHitShares(PartsOf(reads, 0), cold, own);
-  for (const double share : LruHitShares(reads.calls, cold, shared)) shares.push_back(share);
+  std::vector<int64_t> held;  // rows, by cache
+  for (const DataCache& cache : caches) held.push_back(cache.bytes / (lines * kLineBytes));
+  const std::vector<double> own = LruHitShares(PartsOf(reads, 0), cold, held);
+  const std::vector<double> shared =
+      reads.threads == 1 ? own : LruHitShares(reads.calls, cold, held);
   Facts facts;
   for (size_t i = 0; i < caches.size(); ++i)
-    facts.emplace_back(Format("l{}_hit_share", caches[i].level), shares[i]);
+    facts.emplace_back(Format("l{}_hit_share", caches[i].level),
+                       caches[i].level < 3 ? own[i] : shared[i]);
   return facts;
 }
 

@@ -14,13 +14,15 @@ namespace {
 
 const Measurement* FindRow(const BenchRun& run, const Measurement& like) {
   for (const Measurement& row : run.rows)
-    if (row.case_name == like.case_name && row.threads == like.threads &&
-        row.contender == like.contender)
+    if (row.CaseWithoutCaches() == like.CaseWithoutCaches() && row.threads == like.threads &&
+        row.cold == like.cold && row.contender == like.contender)
       return &row;
   return nullptr;
 }
 
-std::string RowName(const Measurement& row) { return row.Name() + " " + row.contender; }
+std::string RowName(const Measurement& row) {
+  return Format("{} {}{}", row.Name(), row.contender, row.cold ? "" : " (warm)");
+}
 
 std::vector<std::string> RowsOnlyIn(const BenchRun& run, const BenchRun& other) {
   std::vector<std::string> names;

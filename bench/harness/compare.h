@@ -34,7 +34,7 @@ struct RowChange {
 struct RunComparison {
   std::string old_machine, new_machine, old_date, new_date;
   std::vector<RowChange> rows;                  // in the order of the new run
-  std::vector<std::string> only_old, only_new;  // "name contender"
+  std::vector<std::string> only_old, only_new;  // "name contender", "… (warm)"
 };
 
 // Throws Error for runs of different topics.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bench/harness/row_details.h"
 #include "runtime/base/check.h"
 
 namespace tessera::bench {
@@ -61,7 +62,7 @@ std::string SecondsText(double seconds) {
   return Format("{:.2f} s", seconds);
 }
 
-ResultTable::ResultTable(const std::vector<Point>& points) {
+ResultTable::ResultTable(const std::vector<Point>& points, bool details) : details_(details) {
   if (points.empty()) return;
   shared_ = PartsOf(points[0].label());
   if (points[0].Has("threads")) threads_ = points[0].Text("threads");
@@ -153,6 +154,7 @@ std::string ResultTable::Lines(const std::vector<Measurement>& rows) {
     if (own_lines_ && name != last_case_) text += name + "\n";
     last_case_ = name;
     text += Line(OwnPart(row.case_name), row.threads, row.contender, columns, /*heading=*/false);
+    if (details_) text += DetailsText(row);
   }
   return text;
 }

@@ -24,8 +24,8 @@ std::string SecondsText(double seconds);
 
 class ResultTable {
  public:
-  // points: those that will be measured.
-  explicit ResultTable(const std::vector<Point>& points);
+  // points: those that will be measured. details: below each row its facts (row_details.h).
+  explicit ResultTable(const std::vector<Point>& points, bool details = false);
 
   // The heading before the first row, then a line a measurement.
   std::string Lines(const std::vector<Measurement>& rows);
@@ -45,6 +45,7 @@ class ResultTable {
   // The label without what all have in common.
   std::string OwnPart(const std::string& label) const;
 
+  bool details_;
   std::vector<std::string> shared_;  // "rows=1M"
   std::string threads_;              // of all points; "": they differ
   size_t case_width_ = 0, contender_width_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bench/harness/measurement.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
 
@@ -37,15 +38,16 @@ std::string LabelOf(const std::vector<Axis>& axes, const std::vector<Axis>& defa
   std::string label;
   for (size_t a = 0; a < axes.size(); ++a) {
     if (axes[a].name == "threads") continue;
-    if (axes[a].values.size() < 2 && axes[a].values == defaults[a].values) continue;
+    if (axes[a].values.size() < 2 &&
+        (axes[a].name == kCachesAxis || axes[a].values == defaults[a].values))
+      continue;
     label += (label.empty() ? "" : ",") + axes[a].name + "=" + values[a].second;
   }
   return label.empty() ? "default" : label;
 }
 
 // Counts through the product of the axes' values, the last axis fastest.
-std::vector<Point> Product(const Topic& topic, const std::vector<Axis>& axes) {
-  const std::vector<Axis> defaults = AxesOf(topic);
+std::vector<PointValues> ProductOf(const std::vector<Axis>& axes) {
   std::vector<PointValues> all = {{}};
   for (const Axis& axis : axes) {
     std::vector<PointValues> longer;
@@ -57,8 +59,13 @@ std::vector<Point> Product(const Topic& topic, const std::vector<Axis>& axes) {
     }
     all = std::move(longer);
   }
+  return all;
+}
+
+std::vector<Point> SweepPoints(const Topic& topic, const std::vector<Axis>& axes) {
+  const std::vector<Axis> defaults = AxesOf(topic);
   std::vector<Point> points;
-  for (PointValues& values : all) {
+  for (PointValues& values : ProductOf(axes)) {
     std::string label = LabelOf(axes, defaults, values);
     points.emplace_back(std::move(label), std::move(values));
   }
@@ -75,7 +82,10 @@ const Suite& FindSuite(const Topic& topic, const std::string& name) {
                      names.empty() ? "it has none" : "expected " + ListOfNames(names)));
 }
 
-// The suite's point on every axis, once for each of its numbers of threads.
+// Whether a suite's cases are repeated for each value of the axis.
+bool RepeatsSuites(const std::string& axis) { return axis == "threads" || axis == kCachesAxis; }
+
+// The suite's point on every axis, once for each of its numbers of threads and states of caches.
 void AddSuitePoint(const Point& point, const std::vector<Axis>& axes, const AxisValues& flags,
                    std::vector<Point>& points) {
   for (const auto& [name, value] : point.values())
@@ -84,22 +94,23 @@ void AddSuitePoint(const Point& point, const std::vector<Axis>& axes, const Axis
   std::vector<Axis> fixed = axes;
   for (Axis& axis : fixed) {
     const bool own = point.Has(axis.name), flag = flags.count(axis.name) > 0;
-    if (own && flag && axis.name != "threads")
+    if (own && flag && !RepeatsSuites(axis.name))
       throw Error(Format("--{}: {} of the suite sets it itself", axis.name, point.label()));
     if (own) {
       axis.values = {point.Text(axis.name)};
       CheckValues(axis, axis.values);
-    } else if (axis.name != "threads") {
+    } else if (!RepeatsSuites(axis.name)) {
       if (flag && axis.values.size() > 1)
         throw Error(Format("--{}: a suite's cases take one value", axis.name));
       axis.values.resize(1);
     }
   }
-  for (const std::string& threads : fixed.back().values) {
-    PointValues values;
-    for (const Axis& axis : fixed)
-      values.emplace_back(axis.name, axis.name == "threads" ? threads : axis.values[0]);
-    points.emplace_back(point.label(), std::move(values));
+  const bool say_caches = fixed[fixed.size() - 2].values.size() > 1;
+  for (PointValues& values : ProductOf(fixed)) {
+    const std::string& caches = values[values.size() - 2].second;
+    std::string label =
+        say_caches ? Format("{},{}={}", point.label(), kCachesAxis, caches) : point.label();
+    points.emplace_back(std::move(label), std::move(values));
   }
 }
 
@@ -121,6 +132,14 @@ class Pattern {
   regex_t compiled_;
 };
 
+Axis CachesAxis(const Topic& topic) {
+  return {kCachesAxis,
+          {"auto"},
+          Format("of each call: cold (all are flushed before it), warm (none are) or auto ({})",
+                 topic.cold ? "cold, but warm for calls of few ids" : "warm"),
+          OneOf({"auto", "cold", "warm"})};
+}
+
 }  // namespace
 
 std::vector<Axis> AxesOf(const Topic& topic) {
@@ -133,13 +152,19 @@ std::vector<Axis> AxesOf(const Topic& topic) {
     threads = *own;
     axes.erase(own);
   }
+  axes.push_back(CachesAxis(topic));
   axes.push_back(std::move(threads));
   return axes;
 }
 
+bool StartsCold(const Topic& topic, const Point& point) {
+  const std::string& caches = point.Text(kCachesAxis);
+  return caches == "cold" || (caches == "auto" && topic.cold);
+}
+
 std::vector<Point> PointsOf(const Topic& topic, const std::string& suite, const AxisValues& flags) {
   const std::vector<Axis> axes = Chosen(topic, flags);
-  if (suite.empty()) return Product(topic, axes);
+  if (suite.empty()) return SweepPoints(topic, axes);
   std::vector<Point> points;
   for (const Point& point : FindSuite(topic, suite).points)
     AddSuitePoint(point, axes, flags, points);

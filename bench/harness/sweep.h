@@ -1,9 +1,10 @@
 #ifndef TESSERA_BENCH_HARNESS_SWEEP_H_
 #define TESSERA_BENCH_HARNESS_SWEEP_H_
 // Turns flags into points: the product of the axes' values, or a suite's points with their open
-// axes filled in; each once for every number of threads. A point's label is its case's name:
-// "dim=64,skew=zipf:1.05", the axes that take several values or another than the first one; a
-// suite's points have names of their own.
+// axes filled in; each once for every number of threads and every state of the caches. A point's
+// label is its case's name: "dim=64,skew=zipf:1.05", the axes that take several values or another
+// than the first one; a suite's points have names of their own. The label names the caches only
+// where a run has both states of them: "dim=64,caches=warm".
 #include <map>
 #include <string>
 #include <vector>
@@ -15,8 +16,12 @@ namespace tessera::bench {
 // Values that flags give, by axis; axes without an entry take the topic's values.
 using AxisValues = std::map<std::string, std::vector<std::string>>;
 
-// The topic's axes, "threads" among them.
+// The topic's axes, and those that every topic has: last but one the caches, last "threads".
 std::vector<Axis> AxesOf(const Topic& topic);
+
+// Whether caches are flushed before the point's calls. With "auto", a work that is to be warm
+// (Work::warm) is timed warm all the same.
+bool StartsCold(const Topic& topic, const Point& point);
 
 // suite: "" for the sweep. Throws Error for a suite that the topic has not, a value that its axis
 // refuses, and a flag for an axis that the suite's points set themselves.

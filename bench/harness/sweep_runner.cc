@@ -10,6 +10,8 @@
 
 #include "bench/harness/cache_flusher.h"
 #include "bench/harness/machine_axes.h"
+#include "bench/harness/samples.h"
+#include "bench/harness/sweep.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
 
@@ -46,6 +48,12 @@ class Rounds {
     return seconds;
   }
 
+  // The calls of a round of contender `c`, to be counted.
+  CountedCalls Counted(size_t c) {
+    return {[this, c](int round) { Prepare(contenders_[c], round); },
+            [this, c](int round) { Run(contenders_[c], round, calls_[c]); }, calls_[c]};
+  }
+
  private:
   // Also the first calls of all, for pages and branch predictors.
   int CallsOf(const Contender& contender) {
@@ -56,13 +64,18 @@ class Rounds {
     return static_cast<int>(std::clamp(std::ceil(kWarmStretch / one), 1.0, kMaxCalls));
   }
 
-  double Time(const Contender& contender, int calls) {
-    if (contender.before) contender.before(round_);
+  void Prepare(const Contender& contender, int round) {
+    if (contender.before) contender.before(round);
     if (flusher_ != nullptr) flusher_->Flush(ctx_);
-    return SecondsOf([&] {
-             for (int call = 0; call < calls; ++call) contender.run(round_ * calls + call);
-           }) /
-           calls;
+  }
+
+  static void Run(const Contender& contender, int round, int calls) {
+    for (int call = 0; call < calls; ++call) contender.run(round * calls + call);
+  }
+
+  double Time(const Contender& contender, int calls) {
+    Prepare(contender, round_);
+    return SecondsOf([&] { Run(contender, round_, calls); }) / calls;
   }
 
   Context& ctx_;
@@ -146,11 +159,14 @@ class PointRun {
     if (options_.note)
       for (const std::string& note : work.notes) options_.note(name_, note);
     if (work.check) work.check();
-    const bool cold = options_.cold && !work.warm;
+    const bool few_ids = work.warm && point_.Text(kCachesAxis) == "auto";
+    const bool cold = StartsCold(topic_, point_) && !few_ids;
     std::optional<CacheFlusher> flusher;
     if (cold) flusher.emplace(ctx_, options_.flush_bytes);
     Rounds rounds(ctx_, work, cold ? &*flusher : nullptr);
-    return Rows(work, RepeatLongEnough(rounds, between), cold);
+    std::vector<Measurement> rows = Rows(work, RepeatLongEnough(rounds, between), cold);
+    if (options_.counters != nullptr) Count(rounds, rows);
+    return rows;
   }
 
  private:
@@ -172,6 +188,21 @@ class PointRun {
     }
   }
 
+  void Count(Rounds& rounds, std::vector<Measurement>& rows) const {
+    std::vector<CountedCalls> work;
+    for (size_t c = 0; c < rows.size(); ++c) work.push_back(rounds.Counted(c));
+    const std::vector<CallCounts> counts = options_.counters->Count(work);
+    for (size_t c = 0; c < rows.size(); ++c) {
+      for (const auto& [name, samples] : counts[c].samples)
+        rows[c].facts.emplace_back(name, MedianOf(samples));
+      if (counts[c].counted < 1 && !counts[c].samples.empty())
+        rows[c].facts.emplace_back("counted_share", counts[c].counted);
+    }
+    if (options_.note)
+      for (const std::string& note : options_.counters->TakeNotes())
+        options_.note("counters", note);
+  }
+
   std::vector<Measurement> Rows(const Work& work, const std::vector<std::vector<double>>& samples,
                                 bool cold) const {
     Measurement row;
@@ -184,10 +215,11 @@ class PointRun {
     row.items = work.items;
     row.item = work.item;
     row.facts = work.facts;
-    if (work.facts_after) {
-      const auto after = work.facts_after();
-      row.facts.insert(row.facts.end(), after.begin(), after.end());
-    }
+    const auto add_facts = [&](const std::vector<std::pair<std::string, double>>& facts) {
+      row.facts.insert(row.facts.end(), facts.begin(), facts.end());
+    };
+    if (work.facts_after) add_facts(work.facts_after());
+    if (work.details && options_.details) add_facts(work.details(cold));
     row.cold = cold;
     std::vector<Measurement> rows;
     for (size_t c = 0; c < work.contenders.size(); ++c) {

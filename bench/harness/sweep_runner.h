@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/facts/call_counters.h"
 #include "bench/harness/measurement.h"
 #include "bench/harness/topic.h"
 
@@ -15,14 +16,16 @@ namespace tessera::bench {
 
 struct SweepOptions {
   int rounds = 15;
-  double min_seconds = 0;   // rounds go on until ours took as long, all together
-  bool cold = true;         // false: no caches are flushed
-  int64_t flush_bytes = 0;  // read to flush them; 0: see CacheFlusher
+  double min_seconds = 0;            // rounds go on until ours took as long, all together
+  CallCounters* counters = nullptr;  // rows have what these count as facts
+  bool details = false;              // rows have the facts of Work::details, too
+  int64_t flush_bytes = 0;           // read to flush them; 0: see CacheFlusher
   // Told what is being done, and how much of the points is over (0 to 1).
   std::function<void(const std::string& what, double fraction)> progress = nullptr;
   // True once no further round is wanted: the point at hand is left out, and all after it.
   std::function<bool()> stop = nullptr;
-  // Given the point's name and a note of its work, before it is timed.
+  // Given the point's name and a note of its work, before it is timed; or "counters" and a note of
+  // theirs.
   std::function<void(const std::string& name, const std::string& note)> note = nullptr;
   // Given the rows of a point as soon as they are there, one a contender, ours first.
   std::function<void(const std::vector<Measurement>&)> rows = nullptr;

@@ -36,8 +36,11 @@ struct Work {
   std::vector<std::pair<std::string, double>> facts = {};  // more of the point, for the data file
   // Facts that are known once the contenders have run, such as bytes sent.
   std::function<std::vector<std::pair<std::string, double>>()> facts_after = nullptr;
-  // Small calls, whose overhead is meant: no caches are flushed, and so many calls are timed
-  // together that the clock does not show.
+  // More of the point that takes time to find out, where --details asks for it. cold: whether calls
+  // find cold caches.
+  std::function<std::vector<std::pair<std::string, double>>(bool cold)> details = nullptr;
+  // Small calls, whose overhead is meant: no caches are flushed unless --caches cold says so, and
+  // so many calls are timed together that the clock does not show.
   bool warm = false;
   std::vector<std::string> notes = {};  // for people, such as what was left out
 };
@@ -53,14 +56,15 @@ struct Topic {
   std::string name;   // "lookup"
   std::string help;   // one sentence
   std::string limit;  // what the limit is: "bare gather of the same rows"; "": there is none
-  // "threads" (all cores) is every topic's; a topic that lists it itself has other values or words.
+  // "caches" and "threads" (all cores) are every topic's; one that lists threads itself has other
+  // values or words for them.
   std::vector<Axis> axes;
   std::vector<Suite> suites;
   // On the CPU, with the point's threads. Axes of machine_axes.h are the runner's.
   std::function<Work(Context&, const Point&)> make;
   // Bytes of memory that `make` takes for a point, about; null: little.
   std::function<double(const Point&)> memory = nullptr;
-  bool cold = true;     // caches are flushed before each timed call unless --warm is given
+  bool cold = true;     // what --caches auto is
   bool ranked = false;  // tables list a point's contenders by time, the fastest first
 };
 

@@ -36,6 +36,9 @@ struct KernelPoint {
   double bytes = 0;
   int64_t items = 0;
   std::string item = "ids";
+  // As those of Work.
+  std::vector<std::pair<std::string, double>> facts = {};
+  std::function<std::vector<std::pair<std::string, double>>(bool cold)> details = nullptr;
 };
 
 template <typename Args>
@@ -108,6 +111,8 @@ Work MakeKernelWork(const KernelOf<Args>& kernel, Context& ctx, const Point& poi
   work.bytes = made->bytes;
   work.items = made->items;
   work.item = made->item;
+  work.facts = made->facts;
+  work.details = made->details;
   Contend<Args>(ctx, made, {.name = "tessera", .about = "ours"}, made->ours, work);
   for (const std::string& name : names)
     for (const RegisteredVariant<Args>& registered : VariantsOf<Args>())

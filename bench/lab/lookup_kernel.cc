@@ -36,7 +36,11 @@ KernelPoint<LookupArgs> Make(Context& ctx, const Point& point) {
               },
           .limit = {"bare gather", [&ctx, data](int round) { data->RunGather(ctx, round); }},
           .bytes = data->LookupBytes(),
-          .items = data->num_ids()};
+          .items = data->num_ids(),
+          .facts = data->LookupFacts(),
+          .details = [&ctx, data](bool cold) {
+            return data->LookupHits(ctx.threads().threads(), cold);
+          }};
 }
 
 const RegisterKernel<LookupArgs> kLookup({.name = "lookup",

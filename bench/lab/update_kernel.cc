@@ -91,7 +91,11 @@ KernelPoint<UpdateArgs> Make(Context& ctx, const Point& point) {
                       data->work.RunBareUpdate(ctx, round, data->rule, ahead);
                     }},
           .bytes = data->work.UpdateBytes(data->rule),
-          .items = data->work.num_ids()};
+          .items = data->work.num_ids(),
+          .facts = data->work.UpdateFacts(data->rule),
+          .details = [&ctx, data](bool cold) {
+            return data->work.UpdateHits(data->rule, ctx.threads().threads(), cold);
+          }};
 }
 
 const RegisterKernel<UpdateArgs> kUpdate({.name = "update",

@@ -80,7 +80,10 @@ Work MakeWork(Context& ctx, const Point& point) {
                 }};
   work.bytes = update->data.UpdateBytes(update->rule);
   work.items = update->data.num_ids();
-  work.facts = {{"distinct_rows", static_cast<double>(update->data.distinct_rows())}};
+  work.facts = update->data.UpdateFacts(update->rule);
+  work.details = [&ctx, update](bool cold) {
+    return update->data.UpdateHits(update->rule, ctx.threads().threads(), cold);
+  };
   return work;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "bench/facts/call_counters.h"
 #include "bench/harness/compare.h"
 #include "bench/harness/result_table.h"
 #include "bench/harness/run_context.h"
@@ -46,6 +47,15 @@ constexpr char kFooter[] =
     "an update every distinct row and its states in and out, every id (8) and every gradient once; "
     "on CPUs and GPUs alike.\n";
 
+constexpr char kDetailsHelp[] =
+    "Print below each row what it reads and computes; of a lookup or an update also the share of "
+    "row reads that LRU caches of this machine's sizes would hit";
+
+constexpr char kCountersHelp[] =
+    "Count cycles, instructions, stalled cycles, misses of L2, L3 and the data TLB, and bytes of "
+    "memory (on Intel's servers) of a call, in calls beside the timed ones, and print them below "
+    "each row. What perf_event_open refuses is said once, and left out";
+
 struct Flags {
   bench::AxisValues axes;
   std::string suite, only;
@@ -54,7 +64,7 @@ struct Flags {
   double min_time = 0;
   int64_t flush_mib = 0;
   std::string memory_limit;
-  bool list = false, cold = false, warm = false;
+  bool list = false, cold = false, warm = false, details = false, counters = false;
 };
 
 std::string Today() {
@@ -66,10 +76,10 @@ std::string Today() {
   return text;
 }
 
-std::string Heading(const bench::Topic& topic, const bench::BenchRun& run) {
-  return Format("{}: {}\n{}{}; {}, {} rounds\n\n", topic.name, topic.help,
+std::string Heading(const bench::Topic& topic, const bench::BenchRun& run, bool warm_too) {
+  return Format("{}: {}\n{}{}; {}{} caches, {} rounds\n\n", topic.name, topic.help,
                 topic.limit.empty() ? "" : "Limit: " + topic.limit + ".\n", run.machine,
-                run.cold ? "cold caches" : "warm caches", run.rounds);
+                run.CachesText(), warm_too ? " and warm" : "", run.rounds);
 }
 
 // The fastest first.
@@ -82,7 +92,8 @@ std::vector<bench::Measurement> ByTime(std::vector<bench::Measurement> rows) {
 // Times the points into `run`, and prints each one when it is done.
 void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points, const Flags& flags,
              bench::BenchRun& run) {
-  bench::ResultTable table(points);
+  bench::ResultTable table(points, flags.details || flags.counters);
+  bench::CallCounters counters = bench::MachineCounters();
   MeasureProgress progress;
   const auto show = [&](const std::vector<bench::Measurement>& rows) {
     progress.Clear();  // a line of the table takes the place of the bar
@@ -93,7 +104,8 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
       topic, points,
       {.rounds = flags.rounds,
        .min_seconds = flags.min_time,
-       .cold = run.cold,
+       .counters = flags.counters ? &counters : nullptr,
+       .details = flags.details,
        .flush_bytes = flags.flush_mib << 20,
        .progress = [&](const std::string& what, double fraction) { progress.Show(what, fraction); },
        .stop = Interrupted,
@@ -117,9 +129,17 @@ void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point
                 "another limit");
 }
 
+// --cold and --warm are short for a value of --caches.
+bench::AxisValues AxesWithCaches(const Flags& flags) {
+  bench::AxisValues axes = flags.axes;
+  if (flags.cold) axes[bench::kCachesAxis] = {"cold"};
+  if (flags.warm) axes[bench::kCachesAxis] = {"warm"};
+  return axes;
+}
+
 int RunTopic(const bench::Topic& topic, const Flags& flags) {
   const std::vector<bench::Point> points =
-      bench::OnlyMatching(bench::PointsOf(topic, flags.suite, flags.axes), flags.only);
+      bench::OnlyMatching(bench::PointsOf(topic, flags.suite, AxesWithCaches(flags)), flags.only);
   if (flags.list) {
     for (const bench::Point& point : points)
       std::printf("%s/%s/%st\n", topic.name.c_str(), point.label().c_str(),
@@ -131,15 +151,18 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
   const std::optional<bench::BenchRun> old = flags.files.OldRun();
   flags.files.CheckOutputs();
   WatchForInterrupt();
+  const auto cold = [&](const bench::Point& point) { return bench::StartsCold(topic, point); };
+  const bool any_cold = std::any_of(points.begin(), points.end(), cold);
+  const bool all_cold = std::all_of(points.begin(), points.end(), cold);
   bench::BenchRun run = {.machine = MachineName(),
                          .date = Today(),
                          .topic = topic.name,
                          .rounds = flags.rounds,
-                         .cold = flags.cold || (topic.cold && !flags.warm),
+                         .cold = any_cold,
                          .rows = {},
                          .context = bench::RunContext()};
   if (old) bench::CheckComparable(*old, run);
-  std::fputs(Heading(topic, run).c_str(), stdout);
+  std::fputs(Heading(topic, run, any_cold && !all_cold).c_str(), stdout);
   std::exception_ptr failure;  // what was measured before it is kept
   try {
     Measure(topic, points, flags, run);
@@ -171,22 +194,25 @@ std::string SuitesHelp(const bench::Topic& topic) {
   return text;
 }
 
-void AddAxes(Command command, const bench::Topic& topic, const std::shared_ptr<Flags>& flags) {
+// Returns the flag of the caches.
+Flag AddAxes(Command command, const bench::Topic& topic, const std::shared_ptr<Flags>& flags) {
+  std::optional<Flag> caches;
   for (const bench::Axis& axis : bench::AxesOf(topic)) {
     const std::string values = internal::Joined(axis.values, ",");
     const auto take = [flags, name = axis.name](const std::vector<std::string>& given) {
       flags->axes[name] = given;
     };
-    command.AddWords("--" + axis.name, take, Format("{} [{}]", axis.help, values))
-        .Value("V,…")
-        .Group("Axes");
+    Flag flag = command.AddWords("--" + axis.name, take, Format("{} [{}]", axis.help, values));
+    flag.Value("V,…").Group("Axes");
+    if (axis.name == bench::kCachesAxis) caches = flag;
   }
+  return *caches;
 }
 
 void AddTopic(Command bench, const bench::Topic& topic) {
   Command command = bench.AddCommand(topic.name, topic.help);
   const auto f = std::make_shared<Flags>();
-  AddAxes(command, topic, f);
+  const Flag caches = AddAxes(command, topic, f);
   if (&topic == &bench::UpdateTopic()) AddPluginFlag(command);  // others take the library's rules
   if (!topic.suites.empty()) command.Add("--suite", f->suite, SuitesHelp(topic)).Value("NAME");
   command.Add("--only", f->only, "Only cases whose name this regular expression matches")
@@ -202,16 +228,15 @@ void AddTopic(Command bench, const bench::Topic& topic) {
            "all)")
       .Within(NumbersFrom(0.0, 3600.0))
       .Value("SECONDS");
-  Flag cold = command.Add("--cold", f->cold,
-                          topic.cold ? "Flush all caches before each call (default)"
-                                     : "Flush all caches before each call");
-  command.Add("--warm", f->warm, topic.cold ? "Flush no caches" : "Flush no caches (default)")
-      .Excludes(cold);
+  Flag cold = command.Add("--cold", f->cold, "Short for --caches cold").Excludes(caches);
+  command.Add("--warm", f->warm, "Short for --caches warm").Excludes(cold).Excludes(caches);
   command
       .Add("--flush-mib", f->flush_mib,
            "Memory read to flush caches, in MiB (twice the largest cache)")
       .Within(NumbersFrom(1, 1 << 20))
       .Value("N");
+  command.Add("--details", f->details, kDetailsHelp);
+  command.Add("--counters", f->counters, kCountersHelp);
   AddMemoryLimitFlag(command, f->memory_limit);
   f->files.AddTo(command);
   command.Run([f, &topic] { return RunTopic(topic, *f); });

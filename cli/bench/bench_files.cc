@@ -5,9 +5,11 @@
 #include "bench/harness/google_benchmark_json.h"
 #include "bench/harness/measurement_csv.h"
 #include "bench/harness/measurement_json.h"
+#include "bench/pictures/roofline_svg.h"
 #include "bench/pictures/sweep_svg.h"
 #include "cli/outputs.h"
 #include "cli/show/log.h"
+#include "runtime/base/check.h"
 #include "runtime/files/files.h"
 
 namespace tessera::cli {
@@ -25,17 +27,42 @@ void BenchFiles::AddTo(Command command) {
       .Value("FILE");
 }
 
+void BenchFiles::AddRooflineTo(Command command) {
+  command
+      .Add("--roofline", roofline,
+           "Draw rows as points under the machine's roofs: along x operations a byte, along y "
+           "operations a second. A sum, product, quotient, root, maximum or sign of an element is "
+           "an operation: a lookup has one (weighted: two) for each element of the row of every "
+           "id, an update as many of gradients, and its rule's for each element of every distinct "
+           "row")
+      .Needs(command
+                 .Add("--limits", limits,
+                      "With --roofline: a file of tessera bench limits --kind read,copy,fma "
+                      "--json FILE, of the same threads")
+                 .Value("FILE"))
+      .Value("FILE");
+}
+
 void BenchFiles::CheckOutputs(const std::string& shown) const {
-  Outputs outputs(/*overwrite=*/false, {compare, shown});
+  Outputs outputs(/*overwrite=*/false, {compare, shown, limits});
   outputs.AddReport(json, kBenchRun);
   outputs.AddReport(gbench, kGoogleBenchmark);
   outputs.AddReport(csv, kBenchTable);
   outputs.AddReport(svg, kBenchPicture);
+  outputs.AddReport(roofline, kBenchPicture);
 }
 
 std::optional<bench::BenchRun> BenchFiles::OldRun() const {
   if (compare.empty()) return std::nullopt;
   return ReadRun(compare);
+}
+
+std::string BenchFiles::Roofline(const bench::BenchRun& run) const {
+  const bench::BenchRun roofs = ReadRun(limits);
+  if (roofs.machine != run.machine)
+    Warn(Format("{}: limits of another machine: {}, the run is of {}", limits, roofs.machine,
+                run.machine));
+  return bench::RooflineSvg(run, roofs);
 }
 
 void BenchFiles::Write(const bench::BenchRun& run) const {
@@ -44,7 +71,8 @@ void BenchFiles::Write(const bench::BenchRun& run) const {
   if (!gbench.empty()) ReplaceTextFile(gbench, bench::RunToGoogleBenchmarkJson(run));
   if (!csv.empty()) ReplaceTextFile(csv, bench::RunToCsv(run));
   if (!svg.empty()) ReplaceTextFile(svg, bench::RunToSvg(run));
-  for (const std::string& path : {json, gbench, csv, svg})
+  if (!roofline.empty()) ReplaceTextFile(roofline, Roofline(run));
+  for (const std::string& path : {json, gbench, csv, svg, roofline})
     if (!path.empty()) Note("written to " + path, {{"path", path}});
 }
 

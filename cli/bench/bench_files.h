@@ -12,9 +12,11 @@ namespace tessera::cli {
 
 struct BenchFiles {
   std::string json, gbench, csv, svg, compare;
+  std::string roofline, limits;  // of `show` alone
 
   // REQUIRES: this outlives the command's action.
   void AddTo(Command command);
+  void AddRooflineTo(Command command);
   // Throws Error unless all that is to be written can be, said before the work. `shown`: a file
   // that the command reads beside `compare`.
   void CheckOutputs(const std::string& shown = "") const;
@@ -22,6 +24,9 @@ struct BenchFiles {
   std::optional<bench::BenchRun> OldRun() const;
   // Also says where. Nothing for a run without rows.
   void Write(const bench::BenchRun& run) const;
+
+ private:
+  std::string Roofline(const bench::BenchRun& run) const;
 };
 
 // Throws Error, with the file's name, where it is no data file of `tessera bench`.

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bench/harness/result_table.h"
+#include "bench/pictures/histogram.h"
 #include "cli/bench/bench_files.h"
 #include "runtime/base/check.h"
 
@@ -14,16 +15,17 @@ namespace {
 struct Flags {
   std::string file;
   BenchFiles files;
+  bool details = false, histogram = false;
   double allowed = -1;  // percent; below 0: any change is
 };
 
-void PrintRun(const bench::BenchRun& run) {
+void PrintRun(const bench::BenchRun& run, bool details) {
   std::vector<bench::Point> points;
   for (const bench::Measurement& row : run.rows)
     points.push_back(bench::Point(row.case_name, {{"threads", std::to_string(row.threads)}}));
   std::printf("%s: %s, %s; %s caches, %d rounds\n\n%s\n%s", run.topic.c_str(), run.machine.c_str(),
-              run.date.c_str(), run.cold ? "cold" : "warm", run.rounds,
-              bench::ResultTable(points).Lines(run.rows).c_str(),
+              run.date.c_str(), run.CachesText().c_str(), run.rounds,
+              bench::ResultTable(points, details).Lines(run.rows).c_str(),
               bench::ResultTable::Warnings(run.rows).c_str());
 }
 
@@ -56,7 +58,10 @@ int Show(const Flags& flags) {
   if (old)
     code = PrintComparison(bench::CompareRuns(*old, run), flags.allowed);
   else
-    PrintRun(run);
+    PrintRun(run, flags.details);
+  if (flags.histogram)
+    for (const bench::Measurement& row : run.rows)
+      std::printf("\n%s", bench::HistogramText(row).c_str());
   flags.files.Write(run);
   return code;
 }
@@ -67,7 +72,10 @@ void AddBenchShow(Command bench) {
   Command command = bench.AddCommand("show", "Print, draw or compare a file that --json wrote");
   const auto f = std::make_shared<Flags>();
   command.Add("FILE", f->file, "The file").Required().Value("");
+  command.Add("--details", f->details, "Print below each row its facts");
+  command.Add("--histogram", f->histogram, "Draw how the samples of each row lie, as text");
   f->files.AddTo(command);
+  f->files.AddRooflineTo(command);
   command
       .Add("--allow", f->allowed,
            "With --compare: exit with 1 where a row of ours became slower by more percent, or has "

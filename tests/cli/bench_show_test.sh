@@ -25,6 +25,32 @@ json copy.json 'len(d["rows"][0]["samples"]) == 9'
 has old.csv "axis_dim"
 has old.svg "</svg>"
 
+# How samples lie, and facts below their row.
+run 0 bench show old.json --histogram --details
+has out "lookup/D16/2t tessera: 9 samples from 2.00 ms to 2.00 ms"
+has out " ######### 9"
+lacks out "operations"
+
+# Under the machine's roofs.
+cat >facts.json <<'JSON'
+{"machine": "M", "topic": "lookup", "rows": [{"case": "D16", "threads": 2, "contender": "tessera",
+ "samples": [1e-3], "bytes": 1e6, "facts": {"operations": 2e5, "working_set_bytes": 1024}}]}
+JSON
+cat >roofs.json <<'JSON'
+{"machine": "another", "topic": "limits", "rows": [
+ {"case": "kind=read", "threads": 2, "contender": "bare", "samples": [1e-3], "bytes": 1e7,
+  "values": {"kind": "read"}},
+ {"case": "kind=fma", "threads": 2, "contender": "bare", "samples": [1e-3], "items": 100000000,
+  "values": {"kind": "fma"}}]}
+JSON
+run 0 bench show facts.json --details --roofline roofline.svg --limits roofs.json
+has out "operations 200,000; working set 1.0 KiB"
+has err "roofs.json: limits of another machine: another, the run is of M"
+has roofline.svg "2 threads: read 10 GB/s, fma 100G operations/s"
+fails_saying "--roofline requires --limits" bench show facts.json --roofline again.svg
+fails_saying "no row has operations and bytes" bench show old.json --roofline again.svg \
+  --limits roofs.json
+
 run 0 bench show new.json --compare old.json
 has out "slower"
 has out "0.667x"

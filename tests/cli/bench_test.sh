@@ -48,14 +48,38 @@ run 0 bench lookup --suite calls --only T26_B1 --rounds 2
 has out "call_T26_B1_L1"
 
 # The machine's limits.
-run 0 bench limits --kind read,copy,write,gather:64,update:256 --memory 4Mi --rounds 2 --threads 1 \
-  --flush-mib 1
+run 0 bench limits --kind read,copy,write,gather:64,update:256,fma --memory 4Mi --rounds 2 \
+  --threads 1 --flush-mib 1 --json roofs.json
 has out "kind=update:256  bare"
 
 # Against a file of before.
 run 0 bench lookup "${small[@]}" --dim 16 --json before.json
 run 0 bench lookup "${small[@]}" --dim 16 --compare before.json
 has out "lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3/1t"
+
+# Cold and warm caches in one run, compared with a run of one of them.
+run 0 bench lookup "${small[@]}" --caches cold,warm --json caches.json
+has out "cold and warm caches"
+has out "caches=warm "
+json caches.json '[r.get("cold", d["cold"]) for r in d["rows"]] == [True, False]'
+run 0 bench lookup "${small[@]}" --warm --compare caches.json
+has out "only in the old run: lookup/rows=1k,tables=2,batch=16,pooling=3,caches=cold/1t tessera"
+run 0 bench lookup --suite peers --only '^D16$' --caches cold,warm --list --threads 1
+has out "lookup/D16,caches=warm/1t"
+
+# What rows read and compute. Counters are facts, or one note says why they are not; no zeros.
+run 0 bench lookup "${small[@]}" --dim 16,32 --details --counters --json details.json
+has out "    distinct rows "
+has out "; l1 hit "
+json details.json '[r["facts"]["operations"] for r in d["rows"]] == [96 * 16, 96 * 32]'
+json details.json 'all(0 <= r["facts"]["l1_hit_share"] <= 1 for r in d["rows"])'
+json details.json 'all(r["facts"].get("cycles", 1) > 0 for r in d["rows"])'
+if ! grep -q cycles details.json; then
+  [ "$(grep -c '^counters: not counted: cycles' out)" -eq 1 ] || fail "one note: $(cat out)"
+fi
+run 0 bench show details.json --roofline roofline.svg --limits roofs.json
+run 0 bench update "${small[@]}" --rule sgd,adam --json rules.json
+json rules.json 'all(r["facts"]["operations"] > 96 * 128 for r in d["rows"])'
 
 # Types, any dim, ids of a user, and Google Benchmark's layout.
 own=(--rows 1k --tables 2 --batch 16 --rounds 3 --threads 1 --flush-mib 1 --ids lines:bags.txt)

@@ -108,7 +108,7 @@ TEST(EvictionTopic, EveryPolicyRuns) {
   RunPoints(EvictionTopic(),
             PointsOf(EvictionTopic(), "",
                      {{"count", {"3k"}}, {"rows", {"1k"}}, {"batch", {"64"}}, {"interval", {"2"}}}),
-            {.rounds = 1, .cold = false, .rows = [&](const std::vector<Measurement>& rows) {
+            {.rounds = 1, .rows = [&](const std::vector<Measurement>& rows) {
                all.insert(all.end(), rows.begin(), rows.end());
              }});
   ASSERT_EQ(all.size(), EvictionPolicies().size());

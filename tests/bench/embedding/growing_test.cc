@@ -18,8 +18,9 @@ TEST(GrowingTopic, EveryOpRuns) {
                       {"dim", {"4"}},
                       {"batch", {"64"}},
                       {"pooling", {"2"}},
+                      {"caches", {"warm"}},
                       {"threads", {"1"}}}),
-            {.rounds = 6, .cold = false, .rows = [&](const std::vector<Measurement>& rows) {
+            {.rounds = 6, .rows = [&](const std::vector<Measurement>& rows) {
                all.insert(all.end(), rows.begin(), rows.end());
              }});
   ASSERT_EQ(all.size(), 5u);

@@ -38,6 +38,18 @@ TEST(CompareTest, ComparesTimesWhereNoLimitIsKnown) {
       Verdict::kSlower);
 }
 
+TEST(CompareTest, RowsAreJoinedByTheirCaches) {
+  Measurement cold = MadeUpRow("dim=16,caches=cold", "tessera", About(2));
+  Measurement warm = MadeUpRow("dim=16,caches=warm", "tessera", About(1));
+  warm.cold = false;
+  Measurement warm_alone = MadeUpRow("dim=16", "tessera", About(1));
+  warm_alone.cold = false;
+  const RunComparison comparison = CompareRuns(MadeUpRun({cold, warm}), MadeUpRun({warm_alone}));
+  ASSERT_EQ(comparison.rows.size(), 1u);
+  EXPECT_EQ(comparison.rows[0].verdict, Verdict::kSame);
+  EXPECT_THAT(comparison.only_old, ElementsAre("lookup/dim=16,caches=cold/1t tessera"));
+}
+
 TEST(CompareTest, SmallChangesAreNone) {
   EXPECT_EQ(ChangeOf(MadeUpRow("a", "tessera", About(1)), MadeUpRow("a", "tessera", About(1.015)))
                 .verdict,

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "bench/harness/sweep.h"
 #include "runtime/base/check.h"
 
@@ -124,6 +127,25 @@ TEST(RunPointsTest, ShortWarmCallsAreTimedTogether) {
   EXPECT_GT(calls('b'), 10);
 }
 
+TEST(RunPointsTest, TimesColdAndWarmInOneRun) {
+  Fake fake;
+  const AxisValues flags = {{"threads", {"1"}}, {"caches", {"cold", "warm"}}};
+  for (const bool few_ids : {false, true}) {
+    fake.warm = few_ids;
+    const std::vector<Measurement> rows = fake.Run({.rounds = 1}, flags);
+    ASSERT_EQ(rows.size(), 4u);
+    EXPECT_TRUE(rows[0].cold && rows[1].cold) << "also of few ids, where cold caches are asked for";
+    EXPECT_FALSE(rows[2].cold || rows[3].cold);
+    EXPECT_EQ(rows[3].Name(), "fake/caches=warm/1t");
+    EXPECT_EQ(rows[0].CaseWithoutCaches(), "default");
+    BenchRun run;
+    run.rows = rows;
+    EXPECT_EQ(run.CachesText(), "cold and warm");
+    run.rows.resize(2);
+    EXPECT_EQ(run.CachesText(), "cold");
+  }
+}
+
 TEST(RunPointsTest, WithoutALimitThereIsNoShare) {
   Fake fake;
   fake.topic.make = [&](Context&, const Point&) {
@@ -134,6 +156,72 @@ TEST(RunPointsTest, WithoutALimitThereIsNoShare) {
   const std::vector<Measurement> rows = fake.Run({.rounds = 1});
   EXPECT_FALSE(rows[0].HasLimit());
   EXPECT_EQ(rows[0].Share(), 0);
+}
+
+// A kernel of one thread, one event and seven counts between two reads.
+class SevenCounts : public PerfSystem {
+ public:
+  int error = 0;
+
+  int Open(const perf_event_attr&, int, int, int) override { return -error; }
+  int64_t Read(int, void* to, size_t bytes) override {
+    ++reads_;
+    const uint64_t values[] = {1, reads_, reads_, 7 * reads_};
+    std::memcpy(to, values, bytes);
+    return static_cast<int64_t>(bytes);
+  }
+  void Close(int) override {}
+  std::vector<int> Threads() override { return {1}; }
+  std::string Paranoid() override { return "2"; }
+
+ private:
+  uint64_t reads_ = 0;
+};
+
+TEST(RunPointsTest, CountersAreFactsOfCallsBesideTheTimedOnes) {
+  Fake fake;
+  SevenCounts system;
+  CallCounters counters(system, {{{"cycles"}}});
+  const std::vector<Measurement> rows =
+      fake.Run({.rounds = 1, .counters = &counters}, {{"threads", {"1"}}});
+  for (const Measurement& row : rows) {
+    EXPECT_EQ(row.facts.back(), std::pair(std::string("cycles"), 7.0));
+    EXPECT_EQ(row.seconds.size(), 1u);
+  }
+}
+
+TEST(RunPointsTest, CountersThatThereAreNotAreANote) {
+  Fake fake;
+  SevenCounts system;
+  system.error = ENOENT;
+  CallCounters counters(system, {{{"cycles"}}});
+  std::vector<std::string> notes;
+  const auto note = [&](const std::string& name, const std::string& text) {
+    notes.push_back(name + ": " + text);
+  };
+  const auto rows = fake.Run({.rounds = 1, .counters = &counters, .note = note},
+                             {{"dim", {"1", "2"}}, {"threads", {"1"}}});
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].facts.back().first, "calls") << "no invented zeros";
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("counters: not counted: cycles: ENOENT")));
+}
+
+TEST(RunPointsTest, DetailsAreAskedForWhereTheyAreWanted) {
+  Fake fake;
+  std::vector<bool> asked;
+  fake.topic.make = [&](Context&, const Point&) {
+    Work work;
+    work.contenders = {fake.Noting("a")};
+    work.details = [&](bool cold) {
+      asked.push_back(cold);
+      return std::vector<std::pair<std::string, double>>{{"l1_hit_share", 0.5}};
+    };
+    return work;
+  };
+  EXPECT_TRUE(fake.Run({.rounds = 1})[0].facts.empty());
+  const auto rows = fake.Run({.rounds = 1, .details = true}, {{"caches", {"cold", "warm"}}});
+  EXPECT_EQ(rows[0].facts[0].first, "l1_hit_share");
+  EXPECT_THAT(asked, ElementsAre(true, false));
 }
 
 TEST(RunPointsTest, ErrorsNameThePoint) {

@@ -68,6 +68,24 @@ TEST(PointsOfTest, ATopicMayHaveThreadsOfItsOwn) {
   EXPECT_EQ(AxesOf(topic).back().help, "threads of a rank");
 }
 
+TEST(PointsOfTest, CachesRepeatCasesAndAreNamedWhereTheyDiffer) {
+  const AxisValues both = {{"dim", {"16"}}, {"rows", {"1M"}}, {"caches", {"cold", "warm"}}};
+  EXPECT_THAT(Names(PointsOf(FakeTopic(), "calls", {{"caches", {"cold", "warm"}}})),
+              ElementsAre("call,caches=cold/1", "call,caches=warm/1"));
+  AxisValues flags = both;
+  flags["threads"] = {"1"};
+  const std::vector<Point> points = PointsOf(FakeTopic(), "", flags);
+  EXPECT_THAT(Names(points), ElementsAre("dim=16,rows=1M,caches=cold/1",  //
+                                         "dim=16,rows=1M,caches=warm/1"));
+  EXPECT_TRUE(StartsCold(FakeTopic(), points[0]));
+  EXPECT_FALSE(StartsCold(FakeTopic(), points[1]));
+  EXPECT_THAT(Names(PointsOf(FakeTopic(), "calls", {{"caches", {"warm"}}})), ElementsAre("call/1"));
+  EXPECT_THAT(ErrorOf([] {
+                PointsOf(FakeTopic(), "", {{"caches", {"hot"}}});
+              }),
+              HasSubstr("--caches: expected one of auto, cold, warm; got 'hot'"));
+}
+
 TEST(PointsOfTest, RefusesWithOneSentence) {
   EXPECT_EQ(ErrorOf([] { PointsOf(FakeTopic(), "other", {}); }),
             "fake: no suite 'other': expected pair or calls");
