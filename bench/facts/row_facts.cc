@@ -57,7 +57,7 @@ Facts CacheHitFacts(const RowReads& reads, bool cold, const std::vector<DataCach
       reads.threads == 1 ? own : LruHitShares(reads.calls, cold, held);
   Facts facts;
   for (size_t i = 0; i < caches.size(); ++i)
-    facts.emplace_back(Format("l{}_hit_share", caches[i].level),
+    facts.emplace_back(Format("lru_l{}_hit_share", caches[i].level),
                        caches[i].level < 3 ? own[i] : shared[i]);
   return facts;
 }

@@ -27,9 +27,9 @@ struct RowReads {
   int threads = 1;
 };
 
-// "l1_hit_share", …: the share of row reads that an LRU cache of rows alone would hit, as large as
-// the machine's. A row takes whole lines of 64 bytes. L1 and L2 see one of `threads` equal parts of
-// each call, the L3 sees all. cold: caches are empty before each call; else the calls repeat in
+// "lru_l1_hit_share", …: the share of row reads that an LRU cache of rows alone would hit, as large
+// as the machine's. A row takes whole lines of 64 bytes. L1 and L2 see one of `threads` equal parts
+// of each call, the L3 sees all. cold: caches are empty before each call; else the calls repeat in
 // turn, and a row may be there from a call before.
 Facts CacheHitFacts(const RowReads& reads, bool cold, const std::vector<DataCache>& caches);
 

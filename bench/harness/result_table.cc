@@ -49,6 +49,11 @@ std::string ThreeDigits(double seconds) {
                         : Format("{:.0f} {}", scaled, units[unit]);
 }
 
+// "0.0123", "12.3", "12345".
+std::string Millions(double number) {
+  return number < 1e9 ? Format("{:.3g}", 1e-6 * number) : Format("{:.0f}", 1e-6 * number);
+}
+
 std::string ThreadsText(const std::string& threads) {
   return threads + (threads == "1" ? " thread" : " threads");
 }
@@ -96,8 +101,7 @@ std::vector<ResultTable::Column> ResultTable::ColumnsOf(const Measurement& row) 
   if (!score) time("p99", 0.99, "");
   columns.push_back(
       {"GB/s", row.bytes > 0 ? Format("{:.2f}", 1e-9 * row.BytesPerSecond()) : "-", 8});
-  columns.push_back({"M " + row.item + "/s",
-                     row.items > 0 ? Format("{:.3g}", 1e-6 * row.ItemsPerSecond()) : "-",
+  columns.push_back({"M " + row.item + "/s", row.items > 0 ? Millions(row.ItemsPerSecond()) : "-",
                      row.item.size() + 6});
   columns.push_back(
       {"of limit", row.HasLimit() ? Format("{:.0f} %{}", 100 * row.Share(), above ? "*" : "") : "-",

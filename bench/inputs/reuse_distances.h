@@ -20,7 +20,7 @@ struct ReuseDistances {
 // 6, 8, 11, 16, … (powers of √2), and last at the number of rows.
 ReuseDistances MeasureReuseDistances(const std::vector<int64_t>& ids);
 
-// Returns, for each of `capacities`, the share of all reads that a cache of so many rows hits, which
+// Returns, for each of `capacities`, the share of all reads that hit a cache of so many rows, which
 // gives up the row used longest ago: those whose stack distance is below it. `calls`: the rows that
 // each call reads, in any numbers. cold: the cache is empty before each call; else the calls are
 // repeated in turn, and a row may be there from a call before. 0 of no reads.

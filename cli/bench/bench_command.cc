@@ -45,7 +45,11 @@ constexpr char kFooter[] =
     "\n"
     "Bytes of a lookup are the row of every id, every id (8) and every output, once each; bytes of "
     "an update every distinct row and its states in and out, every id (8) and every gradient once; "
-    "on CPUs and GPUs alike.\n";
+    "on CPUs and GPUs alike.\n"
+    "\n"
+    "Operations of a lookup are a sum (weighted: a product, too) for each element of the row of "
+    "every id; those of an update as many of gradients, and its rule's for each element of every "
+    "distinct row. A sum, product, quotient, root, maximum or sign is one.\n";
 
 constexpr char kDetailsHelp[] =
     "Print below each row what it reads and computes; of a lookup or an update also the share of "

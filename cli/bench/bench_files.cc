@@ -31,10 +31,7 @@ void BenchFiles::AddRooflineTo(Command command) {
   command
       .Add("--roofline", roofline,
            "Draw rows as points under the machine's roofs: along x operations a byte, along y "
-           "operations a second. A sum, product, quotient, root, maximum or sign of an element is "
-           "an operation: a lookup has one (weighted: two) for each element of the row of every "
-           "id, an update as many of gradients, and its rule's for each element of every distinct "
-           "row")
+           "operations a second")
       .Needs(command
                  .Add("--limits", limits,
                       "With --roofline: a file of tessera bench limits --kind read,copy,fma "

@@ -64,15 +64,15 @@ has out "caches=warm "
 json caches.json '[r.get("cold", d["cold"]) for r in d["rows"]] == [True, False]'
 run 0 bench lookup "${small[@]}" --warm --compare caches.json
 has out "only in the old run: lookup/rows=1k,tables=2,batch=16,pooling=3,caches=cold/1t tessera"
-run 0 bench lookup --suite peers --only '^D16$' --caches cold,warm --list --threads 1
+run 0 bench lookup --suite peers --only '^D16,' --caches cold,warm --list --threads 1
 has out "lookup/D16,caches=warm/1t"
 
 # What rows read and compute. Counters are facts, or one note says why they are not; no zeros.
 run 0 bench lookup "${small[@]}" --dim 16,32 --details --counters --json details.json
 has out "    distinct rows "
-has out "; l1 hit "
+has out "; lru l1 hit "
 json details.json '[r["facts"]["operations"] for r in d["rows"]] == [96 * 16, 96 * 32]'
-json details.json 'all(0 <= r["facts"]["l1_hit_share"] <= 1 for r in d["rows"])'
+json details.json 'all(0 <= r["facts"]["lru_l1_hit_share"] <= 1 for r in d["rows"])'
 json details.json 'all(r["facts"].get("cycles", 1) > 0 for r in d["rows"])'
 if ! grep -q cycles details.json; then
   [ "$(grep -c '^counters: not counted: cycles' out)" -eq 1 ] || fail "one note: $(cat out)"

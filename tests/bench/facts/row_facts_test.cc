@@ -35,8 +35,8 @@ TEST(RowFactsTest, ReuseIsIdsADistinctRow) {
 TEST(RowFactsTest, CachesHitWhatWasUsedLately) {
   const RowReads reads = {{{1, 2, 1, 1, 3, 2}}, kRow};
   EXPECT_THAT(CacheHitFacts(reads, /*cold=*/true, kCaches),
-              ElementsAre(Pair("l1_hit_share", 1.0 / 6), Pair("l2_hit_share", 2.0 / 6),
-                          Pair("l3_hit_share", 3.0 / 6)));
+              ElementsAre(Pair("lru_l1_hit_share", 1.0 / 6), Pair("lru_l2_hit_share", 2.0 / 6),
+                          Pair("lru_l3_hit_share", 3.0 / 6)));
   EXPECT_EQ(CacheHitFacts(reads, /*cold=*/false, kCaches)[2].second, 1)
       << "warm, all three rows are there from the turn before";
 }

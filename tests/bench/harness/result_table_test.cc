@@ -54,6 +54,23 @@ TEST(ResultTableTest, HasAHeadingThenALineAMeasurement) {
   EXPECT_THAT(table.Lines({row}), HasSubstr("   -        -         -\n"));
 }
 
+TEST(ResultTableTest, RatesHaveNoExponent) {
+  Measurement row = Row({1e-3});
+  row.items = 99'712'345;
+  EXPECT_THAT(ResultTable({PointOf("D16")}).Lines({row}), HasSubstr(" 99712 "));
+  row.items = 1234;
+  EXPECT_THAT(ResultTable({PointOf("D16")}).Lines({row}), HasSubstr(" 1.23 "));
+}
+
+TEST(ResultTableTest, FactsStandBelowTheirRowWhereTheyAreWanted) {
+  Measurement row = Row({1e-3});
+  row.facts = {{"distinct_rows", 12}};
+  EXPECT_TRUE(ResultTable({PointOf("D16")}, /*details=*/true)
+                  .Lines({row})
+                  .ends_with("\n    distinct rows 12\n"));
+  EXPECT_EQ(ResultTable({PointOf("D16")}).Lines({row}).find("distinct"), std::string::npos);
+}
+
 TEST(ResultTableTest, SaysOnceWhatAllCasesShare) {
   ResultTable table({PointOf("dim=16,rows=1M"), PointOf("dim=64,rows=1M")});
   Measurement row = Row({1e-3});
