@@ -27,7 +27,7 @@ IdBatches::IdBatches(const Shape& shape, uint64_t seed)
   else
     for (const int64_t rows : shape.rows)
       streams_.emplace_back(shape.skew, rows, seed, streams_.size());
-  const Draws draws(seed, static_cast<uint64_t>(tables_));
+  Draws draws(seed, static_cast<uint64_t>(tables_));
   for (const int64_t length : DrawLengths(shape.lengths, tables_ * batch_, draws))
     drawn_offsets_.push_back(drawn_offsets_.back() + length);
 }
