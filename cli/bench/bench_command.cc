@@ -33,7 +33,7 @@ constexpr char kFooter[] =
     "  tessera bench lookup --dim 16,64,128 --skew uniform,zipf:1.05 --threads 1,2 --svg "
     "lookup.svg\n"
     "  tessera bench lookup --suite peers --only '^D128' --json old.json\n"
-    "  tessera bench lookup --suite peers --only '^D128' --compare old.json\n"
+    "  tessera bench lookup --suite peers --only '^D128' --compare old.json --svg changes.svg\n"
     "\n"
     "Several values of an axis are a sweep. Times are the least and percentiles over rounds; rates "
     "and shares follow from the median, and '!' marks one whose 10th to 90th percentile spread by "
@@ -146,7 +146,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
   std::fputs(("\n" + bench::ResultTable::Warnings(run.rows)).c_str(), stdout);
   if (old && !failure)
     std::fputs(bench::ComparisonText(bench::CompareRuns(*old, run)).c_str(), stdout);
-  flags.files.Write(run);
+  flags.files.Write(run, old);
   if (failure) std::rethrow_exception(failure);
   return InterruptedExit(InterruptSignal());
 }

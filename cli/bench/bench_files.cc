@@ -5,6 +5,7 @@
 #include "bench/harness/google_benchmark_json.h"
 #include "bench/harness/measurement_csv.h"
 #include "bench/harness/measurement_json.h"
+#include "bench/pictures/compare_svg.h"
 #include "bench/pictures/sweep_svg.h"
 #include "cli/outputs.h"
 #include "cli/show/log.h"
@@ -19,7 +20,10 @@ void BenchFiles::AddTo(Command command) {
            "Write the results in the layout of Google Benchmark, for its compare.py")
       .Value("FILE");
   command.Add("--csv", csv, "Write the results as a table").Value("FILE");
-  command.Add("--svg", svg, "Draw the results: bars, or lines along the sweep's axis")
+  command
+      .Add("--svg", svg,
+           "Draw the results: bars, or lines along the sweep's axis; with --compare, the change of "
+           "each row's speed with its interval")
       .Value("FILE");
   command.Add("--compare", compare, "Say what changed since a file that --json wrote")
       .Value("FILE");
@@ -38,12 +42,14 @@ std::optional<bench::BenchRun> BenchFiles::OldRun() const {
   return ReadRun(compare);
 }
 
-void BenchFiles::Write(const bench::BenchRun& run) const {
+void BenchFiles::Write(const bench::BenchRun& run,
+                       const std::optional<bench::BenchRun>& old) const {
   if (run.rows.empty()) return;
   if (!json.empty()) ReplaceTextFile(json, bench::RunToJson(run));
   if (!gbench.empty()) ReplaceTextFile(gbench, bench::RunToGoogleBenchmarkJson(run));
   if (!csv.empty()) ReplaceTextFile(csv, bench::RunToCsv(run));
-  if (!svg.empty()) ReplaceTextFile(svg, bench::RunToSvg(run));
+  if (!svg.empty())
+    ReplaceTextFile(svg, old ? bench::ComparisonSvg(*old, run) : bench::RunToSvg(run));
   for (const std::string& path : {json, gbench, csv, svg})
     if (!path.empty()) Note("written to " + path, {{"path", path}});
 }

@@ -57,7 +57,7 @@ int Show(const Flags& flags) {
     code = PrintComparison(bench::CompareRuns(*old, run), flags.allowed);
   else
     PrintRun(run);
-  flags.files.Write(run);
+  flags.files.Write(run, old);
   return code;
 }
 
