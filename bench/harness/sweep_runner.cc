@@ -10,6 +10,7 @@
 
 #include "bench/harness/cache_flusher.h"
 #include "bench/harness/machine_axes.h"
+#include "bench/harness/sweep.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
 
@@ -125,17 +126,26 @@ std::vector<std::vector<double>> Repeat(const std::string& name, Rounds& rounds,
   return reporter.samples();
 }
 
+// An axis that a point sets and its topic does not read would make rows that look as if they
+// depended on it.
+void CheckAllRead(const Topic& topic, const Point& watched) {
+  for (const Axis& axis : AxesOf(topic))
+    if (!watched.WasAsked(axis.name) && watched.Text(axis.name) != axis.values[0])
+      throw Error(Format("--{} {}: this case does not use it; leave it out here ({})", axis.name,
+                         watched.Text(axis.name), axis.help));
+}
+
 // One point from its tables to its rows.
 class PointRun {
  public:
   PointRun(const Topic& topic, const Point& point, const SweepOptions& options)
       : topic_(topic),
-        point_(point),
+        point_(point.Watched()),
         options_(options),
-        threads_(static_cast<int>(point.Int("threads"))),
+        threads_(static_cast<int>(point_.Int("threads"))),
         name_(Format("{}/{}/{}t", topic.name, point.label(), threads_)),
-        ctx_({.threads = threads_, .seed = SeedOf(point)}),
-        machine_(ctx_, point) {}
+        ctx_({.threads = threads_, .seed = SeedOf(point_)}),
+        machine_(ctx_, point_) {}
 
   const std::string& name() const { return name_; }
 
@@ -143,6 +153,7 @@ class PointRun {
   std::vector<Measurement> Run(const std::function<void(int)>& between) {
     const Work work = topic_.make(ctx_, point_);
     TESSERA_CHECK(!work.contenders.empty(), "the topic gives nothing to time");
+    CheckAllRead(topic_, point_);
     if (options_.note)
       for (const std::string& note : work.notes) options_.note(name_, note);
     if (work.check) work.check();
@@ -199,7 +210,7 @@ class PointRun {
   }
 
   const Topic& topic_;
-  const Point& point_;
+  Point point_;
   const SweepOptions& options_;
   int threads_;
   std::string name_;

@@ -34,7 +34,8 @@ struct Fake {
             }};
   }
 
-  Work Make(Context& ctx, const Point&) {
+  Work Make(Context& ctx, const Point& point) {
+    point.Text("dim");
     threads = ctx.threads().threads();
     Work work;
     work.check = check;
@@ -134,6 +135,19 @@ TEST(RunPointsTest, WithoutALimitThereIsNoShare) {
   const std::vector<Measurement> rows = fake.Run({.rounds = 1});
   EXPECT_FALSE(rows[0].HasLimit());
   EXPECT_EQ(rows[0].Share(), 0);
+}
+
+TEST(RunPointsTest, AValueThatTheCaseDoesNotUseIsRefused) {
+  Fake fake;
+  fake.topic.axes.push_back({"codec", {"int8"}, "how rows are stored"});
+  EXPECT_EQ(fake.Run({.rounds = 1}, {{"codec", {"int8"}}}).size(), 2u);
+  try {
+    fake.Run({.rounds = 1}, {{"codec", {"int4"}}, {"threads", {"1"}}});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("fake/codec=int4/1t: --codec int4: this case does not use "
+                                        "it; leave it out here (how rows are stored)"));
+  }
 }
 
 TEST(RunPointsTest, ErrorsNameThePoint) {
