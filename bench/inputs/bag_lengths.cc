@@ -65,13 +65,12 @@ std::vector<int64_t> LengthsOfBags(const std::string& ids) {
   for (const IdTable& table : ReadIdFile(ids).tables)
     for (size_t bag = 1; bag < table.offsets.size(); ++bag)
       lengths.push_back(table.offsets[bag] - table.offsets[bag - 1]);
-  if (lengths.empty())
-    throw Error(Format("{}: expected a file with bags, got ids alone", ids));
+  if (lengths.empty()) throw Error(Format("{}: expected a file with bags, got ids alone", ids));
   return lengths;
 }
 
 BagLengths Traced(const std::string& file) {
-  const std::vector<int64_t> lengths = NamesIdFile(file)          ? LengthsOfBags(file)
+  const std::vector<int64_t> lengths = NamesIdFile(file)        ? LengthsOfBags(file)
                                        : file.ends_with(".npy") ? ReadWholeNpy(file, "lengths")
                                                                 : ReadNumberLines(file, "length");
   double sum = 0;

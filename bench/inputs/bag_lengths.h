@@ -14,7 +14,7 @@ struct BagLengths {
   enum class Kind { kFixed, kPoisson, kRange, kAmazon, kTrace };
   Kind kind = Kind::kFixed;
   double mean = 20;
-  int64_t first = 0, last = 0;  // of a range, both possible
+  int64_t first = 0, last = 0;                             // of a range, both possible
   std::shared_ptr<const std::vector<int64_t>> trace = {};  // of kTrace; never empty
 };
 

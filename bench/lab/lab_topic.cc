@@ -217,7 +217,10 @@ const Topic& LabTopic() {
       .axes = LabAxes(),
       .suites = {},
       .make = MakeWork,
-      .memory = [](const Point& point) { return TableBytes(point, sizeof(float)); },
+      .memory =
+          [](const Point& point) {
+            return TableBytes(point, [](int64_t) { return int64_t{sizeof(float)}; });
+          },
       .ranked = true};
   return topic;
 }

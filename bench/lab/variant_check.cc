@@ -57,13 +57,16 @@ void OfVariant(const std::string& name, Fn&& check) {
 }  // namespace
 
 void CheckLookupVariant(const std::string& name, const LookupFunction& run, const Shape& shape) {
-  HardBatch batch(shape, kSeed);
-  OfVariant(name, [&](Context& ctx) { RunAndCheck(ctx, run, batch); });
+  for (const Shape& alike : shape.Alike()) {
+    HardBatch batch(alike, kSeed);
+    OfVariant(name, [&](Context& ctx) { RunAndCheck(ctx, run, batch); });
+  }
 }
 
 void CheckUpdateVariant(const std::string& name, const Grouping& run, const Shape& shape,
                         const AnyRule& rule) {
-  OfVariant(name, [&](Context& ctx) { RunAndCompare(ctx, run, shape, rule); });
+  for (const Shape& alike : shape.Alike())
+    OfVariant(name, [&](Context& ctx) { RunAndCompare(ctx, run, alike, rule); });
 }
 
 }  // namespace tessera::bench

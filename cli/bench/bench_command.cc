@@ -103,13 +103,22 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
        .rows = show});
 }
 
+double MemoryOf(const bench::Topic& topic, const bench::Point& point) {
+  try {
+    return topic.memory(point);
+  } catch (const Error& error) {
+    throw Error(
+        Format("{}/{}/{}t: {}", topic.name, point.label(), point.Text("threads"), error.what()));
+  }
+}
+
 // Checks the memory of all points before the first one is made.
 void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point>& points,
                        const Flags& flags) {
   if (!topic.memory) return;
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   for (const bench::Point& point : points)
-    CheckMemory(Format("{}/{}", topic.name, point.label()), {{"tables", topic.memory(point)}},
+    CheckMemory(Format("{}/{}", topic.name, point.label()), {{"tables", MemoryOf(topic, point)}},
                 there,
                 "Fewer --rows, --tables or a smaller --dim take less; --memory-limit SIZE sets "
                 "another limit");

@@ -109,7 +109,8 @@ TEST(BagLengthsTest, ATraceThatIsNoneIsRefusedByItsPlace) {
           "huge.txt: place 1: expected a length from 0 to 1000000000, got 2000000000");
   refused(FileOf("none.txt", ""), "none.txt: expected one length a line, got an empty file");
   refused(FileOf("zeros.txt", "0\n0\n"), "zeros.txt: expected lengths above 0, got none");
-  refused("text:" + FileOf("ids.txt", "1 2\n"), "ids.txt: expected a file with bags, got ids alone");
+  refused("text:" + FileOf("ids.txt", "1 2\n"),
+          "ids.txt: expected a file with bags, got ids alone");
   refused("missing.txt", "missing.txt");
   const float reals[] = {2, 4};
   refused(NpyOf("real.npy", DType::kF32, reals, 2),

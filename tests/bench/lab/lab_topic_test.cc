@@ -14,6 +14,7 @@
 #include "bench/lab/lookup_variant.h"
 #include "bench/lab/update_variant.h"
 #include "runtime/base/check.h"
+#include "runtime/files/files.h"
 
 namespace tessera::bench {
 namespace {
@@ -130,6 +131,22 @@ TEST(LabTopic, AVariantThatDoesNotTakeAShapeIsSaidToBeLeftOut) {
         LabTopic().make(ctx, LabPoint({{"dim", "20"}, {"variants", "policies"}}));
       },
       ThrowsMessage<Error>(HasSubstr("policies does not take --dim 20")));
+}
+
+TEST(LabTopic, TakesTablesOfSeveralDims) {
+  const auto with = [](const char* name, const char* text) {
+    const std::string path = ::testing::TempDir() + "/" + name;
+    ReplaceTextFile(path, text);
+    return path;
+  };
+  const std::string tables = with("t.csv", "rows,dim\n300,16\n50,128\n7,64\n"),
+                    odd = with("odd.csv", "rows,dim\n300,16\n50,20\n");
+  CheckAndRun({{"tables", tables}}, 1 + RegisteredVariants<LookupVariant>().size());
+  CheckAndRun({{"tables", odd}, {"kernel", "update"}},
+              1 + RegisteredVariants<UpdateVariant>().size());
+  Context ctx({.threads = 1});
+  EXPECT_THAT(LabTopic().make(ctx, LabPoint({{"tables", odd}})).notes,
+              Contains("variant policies does not take --dim 20"));
 }
 
 TEST(LabTopic, OptionsOfTheOtherKernelOrOfNoTimedVariantAreErrors) {
