@@ -48,7 +48,7 @@ struct Flags {
   bench::AxisValues axes;
   std::string suite, only;
   BenchFiles files;
-  int rounds = 15;
+  int rounds = 15, passes = 1;
   double min_time = 0;
   int64_t flush_mib = 0;
   std::string memory_limit;
@@ -90,6 +90,7 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
   bench::RunPoints(
       topic, points,
       {.rounds = flags.rounds,
+       .passes = flags.passes,
        .min_seconds = flags.min_time,
        .cold = run.cold,
        .flush_bytes = flags.flush_mib << 20,
@@ -198,6 +199,14 @@ void AddTopic(Command bench, const bench::Topic& topic) {
       .Value("REGEX");
   command.Add("--list", f->list, "Print the names of the cases, and time nothing");
   command.Add("--rounds", f->rounds, "Times that each contender is timed")
+      .Within(NumbersFrom(1, 10000))
+      .ShowDefault()
+      .Value("N");
+  command
+      .Add(
+          "--passes", f->passes,
+          "Go through all cases so often, each time with a part of the rounds: comparisons of runs "
+          "on a machine that others use need 5")
       .Within(NumbersFrom(1, 10000))
       .ShowDefault()
       .Value("N");

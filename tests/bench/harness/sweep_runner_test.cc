@@ -137,6 +137,20 @@ TEST(RunPointsTest, WithoutALimitThereIsNoShare) {
   EXPECT_EQ(rows[0].Share(), 0);
 }
 
+TEST(RunPointsTest, PassesShareTheRounds) {
+  Fake fake;
+  const auto rows = fake.Run({.rounds = 5, .passes = 2}, {{"dim", {"1", "2"}}, {"threads", {"1"}}});
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].Name(), "fake/dim=1/1t");
+  EXPECT_EQ(rows[2].Name(), "fake/dim=2/1t");
+  for (const Measurement& row : rows) {
+    EXPECT_EQ(row.seconds.size(), 5u);
+    EXPECT_EQ(row.limit_seconds.size(), 5u);
+  }
+  EXPECT_EQ(std::count(fake.log.begin(), fake.log.end(), "check"), 4) << "each time anew";
+  EXPECT_EQ(fake.Run({.rounds = 1, .passes = 3}, {{"threads", {"1"}}}).at(0).seconds.size(), 1u);
+}
+
 TEST(RunPointsTest, AValueThatTheCaseDoesNotUseIsRefused) {
   Fake fake;
   fake.topic.axes.push_back({"codec", {"int8"}, "how rows are stored"});
