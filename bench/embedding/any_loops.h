@@ -6,35 +6,33 @@
 // same memory at the same places. Compiled for the machine at hand (-march=native).
 #include <cstdint>
 
+#include "bench/embedding/loop_tables.h"
 #include "runtime/numbers/dtype.h"
 
 namespace tessera::bench {
 
-// The loop of BareGather. With `sequence`, row j of a table's output, which begins at
-// out + offsets[t·B]·dim, is that of its j-th id. REQUIRES: ids name rows.
+// The loop of BareGather. With `sequence`, every id has an output. REQUIRES: ids name rows.
 struct AnyGather {
-  const void* const* tables = nullptr;
+  const LoopTable* tables = nullptr;
   DType row_type = DType::kF32, output_type = DType::kF32;
-  int64_t num_tables = 0, batch = 0, dim = 0;
+  int64_t num_tables = 0, batch = 0;
   const int64_t *ids = nullptr, *offsets = nullptr;
-  void* out = nullptr;
   bool sequence = false;
   void Run(int64_t part, int64_t parts) const;
 };
 
 // The loop of BareUpdate. The gradient is f32.
 struct AnyUpdate {
-  void* const* tables = nullptr;
+  const LoopTable* tables = nullptr;
   void* const* element_states[2] = {};
   int num_element_states = 0;
   void* const* row_states = nullptr;  // or null
   DType row_type = DType::kF32, state_type = DType::kF32;
-  int64_t num_tables = 0, dim = 0;
+  int64_t num_tables = 0;
   const int64_t* unique = nullptr;
   const int64_t* table_start = nullptr;
   const int64_t* occurrence_start = nullptr;
   const int32_t* grad_rows = nullptr;
-  const float* grad = nullptr;
   int64_t ahead = 16;
   void Run(int64_t part, int64_t parts) const;
 };

@@ -19,16 +19,34 @@ template <int write, int locality>
 // over a bag, whose rows are in the second-level cache then.
 constexpr int kMaxSums = Pack::kSize >= 16 ? 16 : 8;
 
+// Calls fn.operator()<packs of a row>().
+template <typename Fn>
+void VisitDim(int64_t dim, const Fn& fn) {
+  switch (dim) {
+    case 16:
+      return fn.template operator()<16 / Pack::kSize>();
+    case 32:
+      return fn.template operator()<32 / Pack::kSize>();
+    case 64:
+      return fn.template operator()<64 / Pack::kSize>();
+    case 128:
+      return fn.template operator()<128 / Pack::kSize>();
+    case 256:
+      return fn.template operator()<256 / Pack::kSize>();
+  }
+  __builtin_trap();
+}
+
+// Bags [begin, end) of table t.
 template <int kVectors>
-void Gather(const BareGather& a, int64_t part, int64_t parts) {
+void Gather(const BareGather& a, int64_t t, int64_t begin, int64_t end) {
   constexpr int64_t kAhead = 64;
   constexpr int kSums = kVectors < kMaxSums ? kVectors : kMaxSums;
-  const int64_t items = a.num_tables * a.batch, begin = items * part / parts,
-                end = items * (part + 1) / parts;
-  const int64_t last = a.offsets[items] - 1, dim = kVectors * Pack::kSize;
-  for (int64_t item = begin; item < end; ++item) {
-    const float* table = a.tables[item / a.batch];
-    float* out = a.out + (item % a.batch * a.num_tables + item / a.batch) * dim;
+  const int64_t first = t * a.batch, last = a.offsets[first + a.batch] - 1;
+  const int64_t dim = kVectors * Pack::kSize;
+  const float* table = static_cast<const float*>(a.tables[t].rows);
+  for (int64_t item = first + begin; item < first + end; ++item) {
+    float* out = static_cast<float*>(a.tables[t].pooled) + (item - first) * a.tables[t].stride;
     for (int done = 0; done < kVectors; done += kSums) {
       Pack sum[kSums];
       for (Pack& s : sum) s = Pack(0.0f);
@@ -73,20 +91,22 @@ void UpdateRowsOf(const BareUpdate& a, int64_t t, int64_t begin, int64_t end) {
   constexpr int kElements = traffic == Traffic::kTwoElements  ? 2
                             : traffic == Traffic::kOneElement ? 1
                                                               : 0;
+  float* const table = static_cast<float*>(a.tables[t].rows);
+  const float* const grad = static_cast<const float*>(a.tables[t].pooled);
   for (int64_t u = begin; u < end; ++u) {
     const int64_t ahead = a.unique[u + a.ahead < end ? u + a.ahead : end - 1];
-    PrefetchRow<1, 3>(a.tables[t] + ahead * kDim, kDim);
+    PrefetchRow<1, 3>(table + ahead * kDim, kDim);
     for (int s = 0; s < kElements; ++s)
       PrefetchRow<1, 3>(a.element_states[s][t] + ahead * kDim, kDim);
     if (traffic == Traffic::kRowState) __builtin_prefetch(a.row_states[t] + ahead, 1, 3);
     Pack g[kVectors];
     for (Pack& sum : g) sum = Pack(0.0f);
     for (int64_t o = a.occurrence_start[u]; o < a.occurrence_start[u + 1]; ++o) {
-      const float* row = a.grad + a.grad_rows[o] * kDim;
+      const float* row = grad + a.grad_rows[o] * a.tables[t].stride;
       for (int v = 0; v < kVectors; ++v) g[v] = g[v] + Pack::Load(row + Pack::kSize * v);
     }
     const int64_t at = a.unique[u] * kDim;
-    float* row = a.tables[t] + at;
+    float* row = table + at;
     float* states[2] = {};
     for (int s = 0; s < kElements; ++s) states[s] = a.element_states[s][t] + at;
     if (traffic == Traffic::kRowState) StepByRow<kVectors>(row, g, a.row_states[t][a.unique[u]]);
@@ -101,58 +121,34 @@ void UpdateRowsOf(const BareUpdate& a, int64_t t, int64_t begin, int64_t end) {
   }
 }
 
-template <int kVectors, Traffic traffic>
-void UpdatePart(const BareUpdate& a, int64_t part, int64_t parts) {
-  for (int64_t t = 0; t < a.num_tables; ++t) {
-    const int64_t first = a.table_start[t], n = a.table_start[t + 1] - first;
-    UpdateRowsOf<kVectors, traffic>(a, t, first + n * part / parts, first + n * (part + 1) / parts);
-  }
-}
-
 template <int kVectors>
-void Update(const BareUpdate& a, int64_t part, int64_t parts) {
+void UpdateTablePart(const BareUpdate& a, int64_t t, int64_t begin, int64_t end) {
   if (a.num_element_states == 2)
-    UpdatePart<kVectors, Traffic::kTwoElements>(a, part, parts);
+    UpdateRowsOf<kVectors, Traffic::kTwoElements>(a, t, begin, end);
   else if (a.num_element_states == 1)
-    UpdatePart<kVectors, Traffic::kOneElement>(a, part, parts);
+    UpdateRowsOf<kVectors, Traffic::kOneElement>(a, t, begin, end);
   else if (a.row_states != nullptr)
-    UpdatePart<kVectors, Traffic::kRowState>(a, part, parts);
+    UpdateRowsOf<kVectors, Traffic::kRowState>(a, t, begin, end);
   else
-    UpdatePart<kVectors, Traffic::kNoState>(a, part, parts);
+    UpdateRowsOf<kVectors, Traffic::kNoState>(a, t, begin, end);
 }
 
 }  // namespace
 
 void BareGather::Run(int64_t part, int64_t parts) const {
-  switch (dim) {
-    case 16:
-      return Gather<16 / Pack::kSize>(*this, part, parts);
-    case 32:
-      return Gather<32 / Pack::kSize>(*this, part, parts);
-    case 64:
-      return Gather<64 / Pack::kSize>(*this, part, parts);
-    case 128:
-      return Gather<128 / Pack::kSize>(*this, part, parts);
-    case 256:
-      return Gather<256 / Pack::kSize>(*this, part, parts);
-  }
-  __builtin_trap();
+  ForEachTablePart(
+      tables, num_tables, batch, offsets, part, parts, [&](int64_t t, int64_t begin, int64_t end) {
+        VisitDim(tables[t].dim, [&]<int kVectors>() { Gather<kVectors>(*this, t, begin, end); });
+      });
 }
 
 void BareUpdate::Run(int64_t part, int64_t parts) const {
-  switch (dim) {
-    case 16:
-      return Update<16 / Pack::kSize>(*this, part, parts);
-    case 32:
-      return Update<32 / Pack::kSize>(*this, part, parts);
-    case 64:
-      return Update<64 / Pack::kSize>(*this, part, parts);
-    case 128:
-      return Update<128 / Pack::kSize>(*this, part, parts);
-    case 256:
-      return Update<256 / Pack::kSize>(*this, part, parts);
+  for (int64_t t = 0; t < num_tables; ++t) {
+    const int64_t first = table_start[t], n = table_start[t + 1] - first;
+    VisitDim(tables[t].dim, [&]<int kVectors>() {
+      UpdateTablePart<kVectors>(*this, t, first + n * part / parts, first + n * (part + 1) / parts);
+    });
   }
-  __builtin_trap();
 }
 
 }  // namespace tessera::bench

@@ -5,6 +5,8 @@
 // Compiled for the machine at hand (-march=native).
 #include <cstdint>
 
+#include "bench/embedding/loop_tables.h"
+
 namespace tessera::bench {
 
 // Dims that the loops are compiled for.
@@ -12,32 +14,31 @@ inline bool IsBareDim(int64_t dim) {
   return dim == 16 || dim == 32 || dim == 64 || dim == 128 || dim == 256;
 }
 
-// out[b, t, :] = Σ over ids of bag (t, b) of tables[t][id, :]; ids table-major, offsets [T·B + 1],
-// dim a multiple of 16. Rows are prefetched 64 ahead into the second-level cache; the output is
-// written past the caches.
+// The output of bag (t, b) is Σ over its ids of rows[id, :] of table t; ids table-major, offsets
+// [T·B + 1]. Rows are prefetched 64 ahead into the second-level cache; the output is written past
+// the caches. REQUIRES: f32, IsBareDim of each table.
 struct BareGather {
-  const float* const* tables;
-  int64_t num_tables, batch, dim;
+  const LoopTable* tables;
+  int64_t num_tables, batch;
   const int64_t *ids, *offsets;
-  float* out;
   void Run(int64_t part, int64_t parts) const;
 };
 
 // For every distinct row of every table, ascending, its occurrences given: g = Σ grad[occurrence],
 // then a step that moves what a rule with such states moves: with a state a row, row-wise Adagrad;
-// with one an element, Adagrad; with two, Adam without correction; with none, SGD.
+// with one an element, Adagrad; with two, Adam without correction; with none, SGD. The tables'
+// `pooled` is the gradient. REQUIRES: f32, IsBareDim of each table.
 struct BareUpdate {
-  float* const* tables = nullptr;
+  const LoopTable* tables = nullptr;
   float* const* element_states[2] = {};
   int num_element_states = 0;
   float* const* row_states = nullptr;  // or null
-  int64_t num_tables = 0, dim = 0;
+  int64_t num_tables = 0;
   const int64_t* unique = nullptr;            // [U] rows, table-major
   const int64_t* table_start = nullptr;       // [T + 1] places in unique
   const int64_t* occurrence_start = nullptr;  // [U + 1] places in grad_rows
-  const int32_t* grad_rows = nullptr;         // row of grad [B·T, dim] of each occurrence
-  const float* grad = nullptr;
-  int64_t ahead = 16;  // rows of prefetch
+  const int32_t* grad_rows = nullptr;         // of each occurrence: its bag in the table
+  int64_t ahead = 16;                         // rows of prefetch
   void Run(int64_t part, int64_t parts) const;
 };
 

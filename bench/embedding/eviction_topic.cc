@@ -15,13 +15,18 @@
 namespace tessera::bench {
 namespace {
 
+// How many ids are made up, and of which, is asked for where they are.
+RawIdTrace TraceOf(const Point& point) {
+  const std::string& ids = point.Text("ids");
+  if (NamesIdFile(ids)) return ReadIdSource(ids, 0, 1);
+  return ReadIdSource(ids, point.Int("count"), point.Int("rows"));
+}
+
 // A trace through one policy.
 class EvictionRun {
  public:
   explicit EvictionRun(const Point& point)
-      : trace_(ReadIdSource(point.Text("ids"), point.Int("count"), point.Int("rows"))),
-        policy_(point.Text("policy")),
-        batch_(point.Int("batch")) {
+      : trace_(TraceOf(point)), policy_(point.Text("policy")), batch_(point.Int("batch")) {
     const double share = point.Number("capacity") * static_cast<double>(trace_.distinct);
     options_ = {.capacity = std::max<int64_t>(1, std::llround(share)),
                 .interval = point.Int("interval"),

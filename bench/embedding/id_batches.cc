@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <span>
 
 #include "runtime/base/check.h"
@@ -20,16 +21,30 @@ int64_t StartOf(int64_t table, int64_t places) {
 
 }  // namespace
 
+std::vector<Shape> Shape::Alike() const {
+  std::set<int64_t> dims;
+  for (size_t t = 0; t < rows.size(); ++t) dims.insert(DimOf(t));
+  std::vector<Shape> shapes;
+  for (const int64_t d : dims) {
+    shapes.push_back(*this);
+    shapes.back().dim = d;
+    shapes.back().own.clear();
+  }
+  return shapes;
+}
+
 IdBatches::IdBatches(const Shape& shape, uint64_t seed)
     : batch_(shape.batch), tables_(std::ssize(shape.rows)) {
   if (shape.ids)
     OpenFile(shape);
   else
-    for (const int64_t rows : shape.rows)
-      streams_.emplace_back(shape.skew, rows, seed, streams_.size());
-  const Draws draws(seed, static_cast<uint64_t>(tables_));
-  for (const int64_t length : DrawLengths(shape.lengths, tables_ * batch_, draws))
-    drawn_offsets_.push_back(drawn_offsets_.back() + length);
+    for (size_t t = 0; t < shape.rows.size(); ++t)
+      streams_.emplace_back(shape.SkewOf(t), shape.rows[t], seed, t);
+  Draws draws(seed, static_cast<uint64_t>(tables_));
+  for (int64_t t = 0; t < tables_; ++t)
+    for (const int64_t length :
+         DrawLengths(shape.LengthsOf(static_cast<size_t>(t)), batch_, draws, t * batch_))
+      drawn_offsets_.push_back(drawn_offsets_.back() + length);
 }
 
 void IdBatches::OpenFile(const Shape& shape) {

@@ -15,11 +15,19 @@
 
 namespace tessera::bench {
 
+// What a table has of its own where tables differ.
+struct OwnTable {
+  int64_t dim = 128;
+  BagLengths lengths = {};
+  Skew skew = {};
+};
+
 struct Shape {
   std::vector<int64_t> rows = std::vector<int64_t>(8, 1'000'000);  // of each table
   int64_t dim = 128, batch = 4096;
   BagLengths lengths = {};  // drawn once: the same in every batch
   Skew skew = {};
+  std::vector<OwnTable> own = {};  // of each table, in place of these; empty: all are alike
   PoolingType pooling = PoolingType::kSum;
   bool weighted = false;
   DType row_type = DType::kF32, state_type = DType::kF32, output_type = DType::kF32;
@@ -27,6 +35,13 @@ struct Shape {
   std::shared_ptr<const IdFile> ids = nullptr;
   Remap remap = Remap::kNone;
 
+  int64_t DimOf(size_t table) const { return own.empty() ? dim : own[table].dim; }
+  const BagLengths& LengthsOf(size_t table) const {
+    return own.empty() ? lengths : own[table].lengths;
+  }
+  const Skew& SkewOf(size_t table) const { return own.empty() ? skew : own[table].skew; }
+  // Shapes with tables that are alike, one for each dim.
+  std::vector<Shape> Alike() const;
   bool all_f32() const {
     return row_type == DType::kF32 && state_type == DType::kF32 && output_type == DType::kF32;
   }

@@ -14,7 +14,7 @@ BaseEmbeddingConfig TableConfig(const Shape& shape, size_t t) {
   BaseEmbeddingConfig config;
   config.name = TableName(t);
   config.num_embeddings = shape.rows[t];
-  config.embedding_dim = shape.dim;
+  config.embedding_dim = shape.DimOf(t);
   config.feature_names = {Key(t)};
   config.init_range = std::pair(-0.01f, 0.01f);
   config.data_type = shape.row_type;
@@ -95,20 +95,21 @@ void ModuleCalls::CheckOutputs(Context& ctx, const std::vector<Tensor>& outputs)
   const bool pooled = has_collection();
   const auto num_tables = static_cast<int64_t>(shape_.rows.size());
   std::vector<LookupFeature> features;
+  int64_t column = 0;  // of the table's output
   for (int64_t t = 0; t < num_tables; ++t) {
     const Tensor& out = outputs[static_cast<size_t>(pooled ? 0 : t)];
-    const int64_t column = pooled ? t * shape_.dim : 0;
     features.push_back({.rows = Tables().weight(static_cast<int>(t)).raw_data(),
                         .row_type = shape_.row_type,
                         .num_rows = shape_.rows[static_cast<size_t>(t)],
-                        .dim = shape_.dim,
+                        .dim = shape_.DimOf(static_cast<size_t>(t)),
                         .ids = {kjt.values().data<int64_t>(), true},
                         .first_bag = t * shape_.batch,
                         .num_bags = shape_.batch,
                         .pooling = shape_.pooling,
                         .output = static_cast<char*>(out.raw_data()) + column * SizeOf(out.dtype()),
                         .output_type = out.dtype(),
-                        .output_stride = pooled ? num_tables * shape_.dim : shape_.dim});
+                        .output_stride = out.dim(1)});
+    if (pooled) column += features.back().dim;
   }
   CheckLookup({features,
                {kjt.offsets(ctx).data<int64_t>(), true},

@@ -5,6 +5,7 @@
 
 #include "bench/harness/criteo_rows.h"
 #include "bench/harness/machine_axes.h"
+#include "bench/inputs/table_file.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 
@@ -12,12 +13,44 @@ namespace tessera::bench {
 namespace {
 
 constexpr std::string_view kCriteo = "criteo:";
+constexpr char kTables[] = "8", kCriteoTables[] = "26";
 
 Axis TypeAxis(const std::string& of) {
   return {of + "-type",
           {"f32"},
           "type of " + of + "s: f32, f16 or bf16",
           OneOf({"f32", "f16", "bf16"})};
+}
+
+void CheckRows(const std::string& text) {
+  const bool criteo = text.starts_with(kCriteo);
+  WholeFrom(1, SizeLimits::kRows)(criteo ? text.substr(kCriteo.size()) : text);
+}
+
+// "1M": as many tables of a million rows; "criteo:1M": Criteo's.
+std::vector<int64_t> RowsOf(const Point& point) {
+  const std::string &rows = point.Text("rows"), &tables = point.Text("tables");
+  if (!rows.starts_with(kCriteo))
+    return std::vector<int64_t>(static_cast<size_t>(point.Int("tables")), ParseWhole(rows));
+  TESSERA_CHECK(tables == kTables || tables == kCriteoTables,
+                "--tables {} with --rows {}: Criteo has {} tables", tables, rows, kCriteoTables);
+  return CriteoRows(ParseWhole(rows.substr(kCriteo.size())));
+}
+
+// The tables of a file take the place of rows and dim, and those that say so of pooling and skew.
+void TakeTables(const Point& point, Shape& shape) {
+  shape.rows.clear();
+  for (FileTable& table : ReadTableFile(point.Text("tables"))) {
+    TESSERA_CHECK(!shape.ids || !table.skew, "--tables {} has a skew, and --ids {} says which ids",
+                  point.Text("tables"), point.Text("ids"));
+    TESSERA_CHECK(!shape.ids || !table.lengths || shape.ids->tables[0].offsets.empty(),
+                  "--tables {} has pooling, and --ids {} has bags", point.Text("tables"),
+                  point.Text("ids"));
+    shape.rows.push_back(table.rows);
+    shape.own.push_back({table.dim,
+                         table.lengths ? *table.lengths : ParseBagLengths(point.Text("pooling")),
+                         table.skew ? *table.skew : ParseSkew(point.Text("skew"))});
+  }
 }
 
 // f32 where the topic has no such axis.
@@ -27,16 +60,8 @@ DType TypeOf(const Point& point, const std::string& axis) {
 
 }  // namespace
 
-std::vector<int64_t> ParseTableRows(const std::string& text, int64_t tables) {
-  const bool criteo = text.starts_with(kCriteo);
-  const std::string number = criteo ? text.substr(kCriteo.size()) : text;
-  WholeFrom(1, SizeLimits::kRows)(number);
-  if (criteo) return CriteoRows(ParseWhole(number));
-  return std::vector<int64_t>(static_cast<size_t>(tables), ParseWhole(number));
-}
-
 PointValues CriteoValues(const std::string& cap, const std::string& dim, const std::string& batch) {
-  return {{"dim", dim},     {"rows", "criteo:" + cap}, {"tables", "26"},
+  return {{"dim", dim},     {"rows", "criteo:" + cap}, {"tables", kCriteoTables},
           {"batch", batch}, {"pooling", "1"},          {"skew", "zipf:1.05"}};
 }
 
@@ -75,12 +100,19 @@ void TakeIds(const Point& point, Shape& shape) {
 
 std::vector<Axis> ShapeAxes(ShapeTypes types, bool files) {
   std::vector<Axis> axes = {
-      {"dim", {"128"}, "columns of a row", WholeFrom(1, 1 << 16)},
+      {"dim", {"128"}, "columns of a row", WholeFrom(1, kMaxDim)},
       {"rows",
        {"1M"},
        "rows of each table; criteo:CAP: 26 tables of Criteo's rows, at most CAP",
-       [](const std::string& text) { ParseTableRows(text, 1); }},
-      {"tables", {"8"}, "tables, each read by one feature", WholeFrom(1, 1 << 16)},
+       CheckRows},
+      {"tables",
+       {kTables},
+       Format("tables, each read by one feature{}",
+              files ? Format(": N | {}", kTableFileHelp) : ""),
+       [files](const std::string& text) {
+         if (!files || !NamesTableFile(text)) return WholeFrom(1, 1 << 16)(text);
+         ReadTableFile(text);
+       }},
       {"batch", {"4096"}, "bags of each feature", WholeFrom(1, SizeLimits::kBatch)},
       {"pooling", {"20"}, kBagLengthsHelp, [](const std::string& text) { ParseBagLengths(text); }},
       {"skew", {"uniform"}, kSkewHelp, [](const std::string& text) { ParseSkew(text); }},
@@ -107,27 +139,35 @@ std::vector<Axis> ShapeAxes(ShapeTypes types, bool files) {
   return axes;
 }
 
-double TableBytes(const Point& point, int64_t beside_a_row) {
-  double rows = 0;
-  for (const int64_t r : ParseTableRows(point.Text("rows"), point.Int("tables")))
-    rows += static_cast<double>(r);
-  return rows *
-         static_cast<double>(point.Int("dim") * SizeOf(TypeOf(point, "row-type")) + beside_a_row);
+double TableBytes(const Point& point, const std::function<int64_t(int64_t dim)>& beside_a_row) {
+  const Shape shape = ShapeOf(point);
+  double bytes = 0;
+  for (size_t t = 0; t < shape.rows.size(); ++t) {
+    const int64_t dim = shape.DimOf(t);
+    bytes +=
+        static_cast<double>(shape.rows[t]) *
+        static_cast<double>(dim * SizeOf(shape.row_type) + (beside_a_row ? beside_a_row(dim) : 0));
+  }
+  return bytes;
 }
 
 Shape ShapeOf(const Point& point) {
   Shape shape;
-  shape.rows = ParseTableRows(point.Text("rows"), point.Int("tables"));
-  shape.dim = point.Int("dim");
   shape.batch = point.Int("batch");
-  shape.lengths = ParseBagLengths(point.Text("pooling"));
-  shape.skew = ParseSkew(point.Text("skew"));
   shape.pooling = ParsePooling(point.Text("mode"));
   shape.weighted = point.Flag("weighted");
   shape.row_type = TypeOf(point, "row-type");
   shape.output_type = TypeOf(point, "output-type");
   shape.state_type = TypeOf(point, "state-type");
   TakeIds(point, shape);
+  if (NamesTableFile(point.Text("tables"))) {
+    TakeTables(point, shape);
+  } else {
+    shape.rows = RowsOf(point);
+    shape.dim = point.Int("dim");
+    shape.lengths = ParseBagLengths(point.Text("pooling"));
+    shape.skew = ParseSkew(point.Text("skew"));
+  }
   TESSERA_CHECK(!shape.weighted || shape.pooling != PoolingType::kNone,
                 "--weighted yes with --mode none: sequences take no weights");
   return shape;

@@ -2,11 +2,14 @@
 #define TESSERA_BENCH_EMBEDDING_SHAPE_AXES_H_
 // The axes that topics over whole tables have in common, and the shape that a point of them is.
 //
-//   dim 128 | rows 1M or criteo:1M | tables 8 | batch 4096 | pooling 20 | skew uniform | mode sum |
-//   weighted no | ids drawn | remap none | row-type f32 | output-type f32 | state-type f32
+//   dim 128 | rows 1M, or criteo:1M: of Criteo's 26 features, at most a million | tables 8, or a
+//   user's (table_file.h), which have rows and dims | batch 4096 | pooling 20 | skew uniform |
+//   mode sum | weighted no | ids drawn | remap none | row-type f32 | output-type f32 |
+//   state-type f32
 //
 // and those of machine_axes.h.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,12 +22,8 @@ namespace tessera::bench {
 struct ShapeTypes {
   bool rows = true, outputs = false, states = false;
 };
-// files: whether ids may be a user's.
+// files: whether ids and tables may be a user's.
 std::vector<Axis> ShapeAxes(ShapeTypes types, bool files = true);
-
-// "1M": as many tables of a million rows; "criteo:1M": one for each of Criteo's 26 features, of its
-// rows, at most a million. Throws Error for other text.
-std::vector<int64_t> ParseTableRows(const std::string& text, int64_t tables);
 
 // Criteo's tables of at most `cap` rows, an id a bag.
 PointValues CriteoValues(const std::string& cap, const std::string& dim, const std::string& batch);
@@ -37,8 +36,9 @@ PoolingType ParsePooling(const std::string& mode);
 
 // REQUIRES: a point of a topic that has ShapeAxes() among its axes.
 Shape ShapeOf(const Point& point);
-// Bytes of its tables' rows, each with so many bytes beside it.
-double TableBytes(const Point& point, int64_t beside_a_row = 0);
+// Bytes of its tables' rows, each with so many bytes beside it as a row of its dim has.
+double TableBytes(const Point& point,
+                  const std::function<int64_t(int64_t dim)>& beside_a_row = nullptr);
 
 }  // namespace tessera::bench
 #endif  // TESSERA_BENCH_EMBEDDING_SHAPE_AXES_H_

@@ -8,6 +8,7 @@
 #include "bench/embedding/any_loops.h"
 #include "bench/embedding/bare_loops.h"
 #include "bench/embedding/id_batches.h"
+#include "bench/embedding/loop_tables.h"
 #include "bench/facts/row_facts.h"
 #include "embedding/lookup/lookup.h"
 #include "embedding/update/update.h"
@@ -38,8 +39,6 @@ class Workload {
   int64_t distinct_rows() const;
   // The row of every id, every id and every output, once each, as DeviceWorkload counts.
   double LookupBytes() const;
-  // A row and its states.
-  int64_t UpdatedRowBytes(const AnyRule& rule) const;
   // Every distinct row and its states in and out, every id and every gradient once.
   double UpdateBytes(const AnyRule& rule) const;
   // ReuseFacts (row_facts.h) of a batch, and "operations" of a call. A lookup adds every element of
@@ -53,13 +52,13 @@ class Workload {
   Facts UpdateHits(const AnyRule& rule, int threads, bool cold);
 
  private:
+  // The tables of a loop over batch `round`, with the output or the gradient.
+  std::vector<LoopTable> LoopTables(size_t batch, const Tensor& pooled) const;
   BareGather Gather(int round) const;
   BareUpdate Bare(int round, const AnyRule& rule, int64_t ahead) const;
   AnyGather GatherAny(int round) const;
   AnyUpdate UpdateAny(int round, const AnyRule& rule, int64_t ahead) const;
-  bool HasBareLoop() const {
-    return IsBareDim(shape_.dim) && shape_.all_f32() && shape_.pooling != PoolingType::kNone;
-  }
+  bool HasBareLoop() const;
   struct Grouping {
     std::vector<int64_t> unique, table_start{0}, occurrence_start{0};
     std::vector<int32_t> grad_rows;
@@ -73,7 +72,17 @@ class Workload {
   void AddGrouping(const IdBatch& batch);
   void AddTable(Grouping& g, const IdBatch& batch, int64_t table) const;
   double PoolingOperations() const;
-  int64_t num_outputs() const;  // of a batch, their mean
+  // The distinct rows of a batch, without and with their states; of either, those of one row, where
+  // tables differ the mean.
+  double ReadRowBytes() const {
+    return static_cast<double>(distinct_elements() * SizeOf(shape_.row_type));
+  }
+  double UpdatedRowBytes(const AnyRule& rule) const;
+  double MeanRow(double bytes_of_distinct) const;
+  // The elements of rows that a batch names, of those that differ, and of outputs: their means.
+  int64_t elements() const;
+  int64_t distinct_elements() const;
+  int64_t output_elements() const;
   int64_t num_tables() const { return static_cast<int64_t>(shape_.rows.size()); }
 
   Shape shape_;
@@ -85,6 +94,7 @@ class Workload {
   Tensor output_, grad_, sample_weights_;
   std::vector<IdBatch> batches_;
   std::vector<Grouping> groupings_;
+  std::vector<std::vector<LoopTable>> gathers_, updates_;  // LoopTables of each batch
   std::vector<LookupFeature> features_;
 };
 

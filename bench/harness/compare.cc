@@ -1,6 +1,7 @@
 #include "bench/harness/compare.h"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "bench/harness/mann_whitney.h"
@@ -12,12 +13,31 @@
 namespace tessera::bench {
 namespace {
 
-const Measurement* FindRow(const BenchRun& run, const Measurement& like) {
+constexpr char kNamesContenders[] = "variants";  // the lab's axis
+
+bool SameValues(const Measurement& a, const Measurement& b) {
+  if (a.values.empty() || b.values.empty()) return a.CaseWithoutCaches() == b.CaseWithoutCaches();
+  for (const auto& [axis, value] : a.values)
+    for (const auto& [other_axis, other] : b.values)
+      if (axis == other_axis && axis != kNamesContenders && value != other) return false;
+  return true;
+}
+
+bool SameWork(const Measurement& a, const Measurement& b) {
+  return a.threads == b.threads && a.cold == b.cold && a.contender == b.contender && SameValues(a, b);
+}
+
+// The run's rows of the same work as `like`.
+std::vector<const Measurement*> FindRows(const BenchRun& run, const Measurement& like) {
+  std::vector<const Measurement*> rows;
   for (const Measurement& row : run.rows)
-    if (row.CaseWithoutCaches() == like.CaseWithoutCaches() && row.threads == like.threads &&
-        row.cold == like.cold && row.contender == like.contender)
-      return &row;
-  return nullptr;
+    if (SameWork(row, like)) rows.push_back(&row);
+  const auto of_its_name = [&](const Measurement* row) { 
+    return row->CaseWithoutCaches() == like.CaseWithoutCaches();
+  };
+  if (std::any_of(rows.begin(), rows.end(), of_its_name))
+    std::erase_if(rows, [&](const Measurement* row) { return !of_its_name(row); });
+  return rows;
 }
 
 std::string RowName(const Measurement& row) {
@@ -27,13 +47,21 @@ std::string RowName(const Measurement& row) {
 std::vector<std::string> RowsOnlyIn(const BenchRun& run, const BenchRun& other) {
   std::vector<std::string> names;
   for (const Measurement& row : run.rows)
-    if (FindRow(other, row) == nullptr) names.push_back(RowName(row));
+    if (FindRows(other, row).empty()) names.push_back(RowName(row));
   return names;
 }
 
+// Logarithms of speeds, a round each.
 std::vector<double> SpeedSamples(const Measurement& row, bool by_share) {
-  return Ratios(by_share ? row.limit_seconds : std::vector<double>(row.seconds.size(), 1),
-                row.seconds);
+  std::vector<double> speeds = Ratios(
+      by_share ? row.limit_seconds : std::vector<double>(row.seconds.size(), 1), row.seconds);
+  for (double& speed : speeds) speed = std::log(speed);
+  return speeds;
+}
+
+std::string NameOf(const Measurement& before, const Measurement& now) {
+  if (before.case_name == now.case_name) return now.Name();
+  return Format("{} (old: {})", now.Name(), before.case_name);
 }
 
 Verdict VerdictOf(double speed, double p) {
@@ -43,7 +71,7 @@ Verdict VerdictOf(double speed, double p) {
 }
 
 RowChange Change(const Measurement& before, const Measurement& now) {
-  RowChange change{.name = now.Name(),
+  RowChange change{.name = NameOf(before, now),
                    .contender = now.contender,
                    .old_seconds = before.Median(),
                    .new_seconds = now.Median(),
@@ -51,7 +79,10 @@ RowChange Change(const Measurement& before, const Measurement& now) {
                    .new_share = now.Share()};
   const std::vector<double> old_speeds = SpeedSamples(before, change.ByShare());
   const std::vector<double> new_speeds = SpeedSamples(now, change.ByShare());
-  change.speed = MedianOf(new_speeds) / MedianOf(old_speeds);
+  const Shift shift = HodgesLehmann(old_speeds, new_speeds, kSignificance);
+  change.speed = std::exp(shift.estimate);
+  change.speed_low = std::exp(shift.low);
+  change.speed_high = std::exp(shift.high);
   change.p = MannWhitney(old_speeds, new_speeds);
   change.verdict = LeastP(old_speeds.size(), new_speeds.size()) < kSignificance
                        ? VerdictOf(change.speed, change.p)
@@ -61,11 +92,17 @@ RowChange Change(const Measurement& before, const Measurement& now) {
 
 std::string Percent(double share) { return share > 0 ? Format("{:.1f} %", 100 * share) : "-"; }
 
+std::string IntervalText(const RowChange& change) {
+  if (change.verdict == Verdict::kTooFewRounds) return "-";
+  return Format("{:.3f} - {:.3f}", change.speed_low, change.speed_high);
+}
+
 std::vector<std::string> Cells(const RowChange& change) {
   return {change.contender,
           SecondsText(change.old_seconds),
           SecondsText(change.new_seconds),
-          Format("{:.3f}x", change.Ratio()),
+          Format("{:.3f}x", change.speed),
+          IntervalText(change),
           Percent(change.old_share),
           Percent(change.new_share),
           change.p < 0.0001 ? "<0.0001" : Format("{:.4f}", change.p),
@@ -83,14 +120,16 @@ std::string CountsLine(const RunComparison& comparison) {
   for (const RowChange& row : comparison.rows) ++counts[static_cast<int>(row.verdict)];
   return Format(
       "{} faster, {} slower, {} the same (more than {:.0f} %, and p < {} by the test of Mann and "
-      "Whitney\nover the rounds, of shares of the limit where both are known)\n",
-      counts[0], counts[1], counts[2], 100 * kLeastChange, kSignificance);
+      "Whitney\nover the rounds, of shares of the limit where both are known; speed is new / old, "
+      "with its {:.0f} % interval)\n",
+      counts[0], counts[1], counts[2], 100 * kLeastChange, kSignificance,
+      100 * (1 - kSignificance));
 }
 
 // A table of the rows, a line with the case's name before its contenders.
 std::string RowsText(const std::vector<RowChange>& rows) {
   std::vector<std::vector<std::string>> table = {
-      {"contender", "old", "new", "old/new", "old share", "new share", "p", "verdict"}};
+      {"contender", "old", "new", "speed", "interval", "old share", "new share", "p", "verdict"}};
   for (const RowChange& row : rows) table.push_back(Cells(row));
   std::istringstream lines(internal::TextTable(table, "  "));
   std::string text, line;
@@ -137,7 +176,7 @@ RunComparison CompareRuns(const BenchRun& old_run, const BenchRun& new_run) {
                            .only_old = RowsOnlyIn(old_run, new_run),
                            .only_new = RowsOnlyIn(new_run, old_run)};
   for (const Measurement& row : new_run.rows)
-    if (const Measurement* before = FindRow(old_run, row))
+    for (const Measurement* before : FindRows(old_run, row))
       comparison.rows.push_back(Change(*before, row));
   return comparison;
 }

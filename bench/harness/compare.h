@@ -6,7 +6,13 @@
 // and Whitney (mann_whitney.h) gives p < kSignificance. Speed is the share of the limit, a sample a
 // round, where both runs know the limit: what slows a whole machine slows both alike. Else it is
 // 1 / seconds. Where so few rounds were timed that p cannot fall below kSignificance, the verdict
-// is that there are too few.
+// is that there are too few. How much speed changed is the shift of Hodges and Lehmann between the
+// logarithms of both runs' speeds, whose interval is that of the same test.
+//
+// Rows are of the same work if their threads, contender and the values of all axes that both have
+// are equal, or, where a row has no values, their cases' names. "variants", which names contenders,
+// is no such axis. Where several old rows fit, those with the name of the new one's case are taken,
+// else each.
 #include <string>
 #include <vector>
 
@@ -20,14 +26,14 @@ enum class Verdict { kFaster, kSlower, kSame, kTooFewRounds };
 std::string ToString(Verdict verdict);
 
 struct RowChange {
-  std::string name, contender;
+  std::string name, contender;              // name: with the old case's, where it is another
   double old_seconds = 0, new_seconds = 0;  // medians
   double old_share = 0, new_share = 0;      // 0: without a limit
-  double speed = 1;                         // new / old, by the medians of what is compared
+  double speed = 1;                         // new / old
+  double speed_low = 0, speed_high = 0;     // its interval; 0 and infinity: too few rounds
   double p = 1;
   Verdict verdict = Verdict::kSame;
 
-  double Ratio() const { return old_seconds / new_seconds; }
   bool ByShare() const { return old_share > 0 && new_share > 0; }
 };
 

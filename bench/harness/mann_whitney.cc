@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace tessera::bench {
@@ -59,19 +60,75 @@ double ExactP(const RankSums& sums, size_t in_a) {
   return as_far / all;
 }
 
-}  // namespace
-
-double MannWhitney(const std::vector<double>& a, const std::vector<double>& b) {
-  if (a.empty() || b.empty()) return 1;
-  const auto in_a = static_cast<double>(a.size()), in_b = static_cast<double>(b.size());
+double NormalP(const RankSums& sums, double in_a, double in_b) {
   const double n = in_a + in_b;
-  const RankSums sums = SumRanks(a, b);
-  if (a.size() + b.size() <= kExactSamples) return ExactP(sums, a.size());
   const double variance = in_a * in_b / 12 * (n + 1 - sums.ties / (n * (n - 1)));
   if (variance <= 0) return 1;
   const double u = sums.of_a - in_a * (in_a + 1) / 2;
   const double distance = std::max(0.0, std::abs(u - in_a * in_b / 2) - 0.5);
   return std::erfc(distance / std::sqrt(variance) / std::sqrt(2.0));
+}
+
+double POf(const RankSums& sums, size_t in_a, size_t in_b) {
+  if (in_a + in_b <= kExactSamples) return ExactP(sums, in_a);
+  return NormalP(sums, static_cast<double>(in_a), static_cast<double>(in_b));
+}
+
+// The least U whose p is not below the significance, where no samples are tied.
+int64_t LeastKeptU(size_t in_a, size_t in_b, double significance) {
+  RankSums sums;
+  for (size_t rank = 1; rank <= in_a + in_b; ++rank)
+    sums.twice.push_back(static_cast<int64_t>(2 * rank));
+  int64_t refused = -1, kept = static_cast<int64_t>(in_a * in_b / 2);
+  while (kept - refused > 1) {
+    const int64_t u = refused + (kept - refused) / 2;
+    sums.of_a = static_cast<double>(u) + static_cast<double>(in_a * (in_a + 1)) / 2;
+    (POf(sums, in_a, in_b) < significance ? refused : kept) = u;
+  }
+  return kept;
+}
+
+// How many of the differences b[j] − a[i] are at most `shift`. REQUIRES: both ascending.
+int64_t DifferencesUpTo(const std::vector<double>& a, const std::vector<double>& b, double shift) {
+  int64_t count = 0;
+  size_t above = 0;  // the first of a whose difference is not above the shift
+  for (const double value : b) {
+    while (above < a.size() && value - a[above] > shift) ++above;
+    count += static_cast<int64_t>(a.size() - above);
+  }
+  return count;
+}
+
+// The k-th least difference, from 1, by bisection. REQUIRES: both ascending.
+double KthDifference(const std::vector<double>& a, const std::vector<double>& b, int64_t k) {
+  double below = b.front() - a.back(), kth = b.back() - a.front();
+  if (DifferencesUpTo(a, b, below) >= k) return below;
+  while (true) {
+    const double middle = below + (kth - below) / 2;
+    if (middle <= below || middle >= kth) return kth;
+    (DifferencesUpTo(a, b, middle) >= k ? kth : below) = middle;
+  }
+}
+
+}  // namespace
+
+double MannWhitney(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.empty() || b.empty()) return 1;
+  return POf(SumRanks(a, b), a.size(), b.size());
+}
+
+Shift HodgesLehmann(std::vector<double> a, std::vector<double> b, double significance) {
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  const auto pairs = static_cast<int64_t>(a.size() * b.size());
+  const auto kth = [&](int64_t k) { return KthDifference(a, b, k); };
+  const double infinity = std::numeric_limits<double>::infinity();
+  Shift shift{(kth((pairs + 1) / 2) + kth(pairs / 2 + 1)) / 2, -infinity, infinity};
+  if (LeastP(a.size(), b.size()) >= significance) return shift;
+  const int64_t k = LeastKeptU(a.size(), b.size(), significance);
+  shift.low = kth(k);
+  shift.high = kth(pairs - k + 1);
+  return shift;
 }
 
 double LeastP(size_t a, size_t b) {

@@ -54,7 +54,14 @@ bool Point::Has(const std::string& axis) const {
   return std::any_of(values_.begin(), values_.end(), [&](auto& v) { return v.first == axis; });
 }
 
+Point Point::Watched() const {
+  Point watched = *this;
+  watched.asked_ = std::make_shared<std::set<std::string>>();
+  return watched;
+}
+
 const std::string& Point::Text(const std::string& axis) const {
+  if (asked_) asked_->insert(axis);
   for (const auto& [name, value] : values_)
     if (name == axis) return value;
   throw Error(Format("'{}': the topic has no axis of this name", axis));

@@ -3,6 +3,8 @@
 // One place of a sweep: a value for every axis of its topic, and what makes values sound.
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,10 @@ class Point {
 
   const std::string& label() const { return label_; }
   const PointValues& values() const { return values_; }
+  // A copy that remembers the axes whose values it is asked for; copies of it share the memory.
+  Point Watched() const;
+  // REQUIRES: of Watched.
+  bool WasAsked(const std::string& axis) const { return asked_->contains(axis); }
   bool Has(const std::string& axis) const;
   // Throw Error where the topic has no such axis, or the value is no such number, naming both.
   const std::string& Text(const std::string& axis) const;
@@ -35,6 +41,7 @@ class Point {
  private:
   std::string label_;
   PointValues values_;
+  std::shared_ptr<std::set<std::string>> asked_ = nullptr;
 };
 
 inline constexpr int64_t kAnyWhole = int64_t{1} << 53;  // above all that ParseWhole gives

@@ -138,17 +138,26 @@ std::vector<std::vector<double>> Repeat(const std::string& name, Rounds& rounds,
   return reporter.samples();
 }
 
+// An axis that a point sets and its topic does not read would make rows that look as if they
+// depended on it.
+void CheckAllRead(const Topic& topic, const Point& watched) {
+  for (const Axis& axis : AxesOf(topic))
+    if (!watched.WasAsked(axis.name) && watched.Text(axis.name) != axis.values[0])
+      throw Error(Format("--{} {}: this case does not use it; leave it out here ({})", axis.name,
+                         watched.Text(axis.name), axis.help));
+}
+
 // One point from its tables to its rows.
 class PointRun {
  public:
   PointRun(const Topic& topic, const Point& point, const SweepOptions& options)
       : topic_(topic),
-        point_(point),
+        point_(point.Watched()),
         options_(options),
-        threads_(static_cast<int>(point.Int("threads"))),
+        threads_(static_cast<int>(point_.Int("threads"))),
         name_(Format("{}/{}/{}t", topic.name, point.label(), threads_)),
-        ctx_({.threads = threads_, .seed = SeedOf(point)}),
-        machine_(ctx_, point) {}
+        ctx_({.threads = threads_, .seed = SeedOf(point_)}),
+        machine_(ctx_, point_) {}
 
   const std::string& name() const { return name_; }
 
@@ -156,6 +165,7 @@ class PointRun {
   std::vector<Measurement> Run(const std::function<void(int)>& between) {
     const Work work = topic_.make(ctx_, point_);
     TESSERA_CHECK(!work.contenders.empty(), "the topic gives nothing to time");
+    CheckAllRead(topic_, point_);
     if (options_.note)
       for (const std::string& note : work.notes) options_.note(name_, note);
     if (work.check) work.check();
@@ -231,7 +241,7 @@ class PointRun {
   }
 
   const Topic& topic_;
-  const Point& point_;
+  Point point_;
   const SweepOptions& options_;
   int threads_;
   std::string name_;
@@ -239,22 +249,44 @@ class PointRun {
   PointMachine machine_;
 };
 
+// What one pass of several has of the options.
+SweepOptions PartOf(const SweepOptions& options, int pass, int passes) {
+  SweepOptions part = options;
+  part.rounds = options.rounds * (pass + 1) / passes - options.rounds * pass / passes;
+  part.min_seconds = options.min_seconds / passes;
+  if (pass > 0) part.note = nullptr;
+  return part;
+}
+
+// Adds the samples of a point's rows to those of the passes before.
+void Append(std::vector<Measurement> rows, std::vector<Measurement>& all) {
+  for (size_t r = 0; r < all.size(); ++r) {
+    rows[r].seconds.insert(rows[r].seconds.begin(), all[r].seconds.begin(), all[r].seconds.end());
+    rows[r].limit_seconds.insert(rows[r].limit_seconds.begin(), all[r].limit_seconds.begin(),
+                                 all[r].limit_seconds.end());
+  }
+  all = std::move(rows);
+}
+
 }  // namespace
 
 void RunPoints(const Topic& topic, const std::vector<Point>& points, const SweepOptions& options) {
-  for (size_t p = 0; p < points.size(); ++p) {
-    PointRun run(topic, points[p], options);
-    const auto tell = [&](double part) {
+  const int passes = std::min(options.passes, options.rounds);
+  std::vector<std::vector<Measurement>> all(points.size());
+  for (size_t visit = 0; visit < passes * points.size(); ++visit) {
+    const size_t p = visit % points.size(), pass = visit / points.size();
+    const SweepOptions part = PartOf(options, static_cast<int>(pass), passes);
+    PointRun run(topic, points[p], part);
+    const auto tell = [&](double done) {
       if (options.stop && options.stop()) throw Stopped();
       if (options.progress)
-        options.progress(run.name(),
-                         (static_cast<double>(p) + part) / static_cast<double>(points.size()));
+        options.progress(run.name(), (static_cast<double>(visit) + done) /
+                                         static_cast<double>(passes * points.size()));
     };
     try {
       tell(0);
-      const std::vector<Measurement> rows =
-          run.Run([&](int round) { tell(static_cast<double>(round) / options.rounds); });
-      if (options.rows) options.rows(rows);
+      Append(run.Run([&](int round) { tell(static_cast<double>(round) / part.rounds); }), all[p]);
+      if (pass + 1 == static_cast<size_t>(passes) && options.rows) options.rows(all[p]);
     } catch (const Stopped&) {
       return;
     } catch (const std::exception& error) {

@@ -16,6 +16,10 @@ namespace tessera::bench {
 
 struct SweepOptions {
   int rounds = 15;
+  // Times that all points are gone through, each time with new tables and its part of the rounds.
+  // What others do to the machine, and where memory lies, then differs inside a run as it does from
+  // one run to the next.
+  int passes = 1;
   double min_seconds = 0;            // rounds go on until ours took as long, all together
   CallCounters* counters = nullptr;  // rows have what these count as facts
   bool details = false;              // rows have the facts of Work::details, too

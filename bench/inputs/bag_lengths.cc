@@ -6,7 +6,9 @@
 #include <random>
 #include <string_view>
 
+#include "bench/inputs/id_file.h"
 #include "bench/inputs/reuse_counts.h"
+#include "bench/inputs/trace.h"
 #include "runtime/base/check.h"
 
 namespace tessera::bench {
@@ -58,6 +60,32 @@ int64_t Whole(std::string_view number, const std::string& text) {
   return static_cast<int64_t>(value);
 }
 
+std::vector<int64_t> LengthsOfBags(const std::string& ids) {
+  std::vector<int64_t> lengths;
+  for (const IdTable& table : ReadIdFile(ids).tables)
+    for (size_t bag = 1; bag < table.offsets.size(); ++bag)
+      lengths.push_back(table.offsets[bag] - table.offsets[bag - 1]);
+  if (lengths.empty()) throw Error(Format("{}: expected a file with bags, got ids alone", ids));
+  return lengths;
+}
+
+BagLengths Traced(const std::string& file) {
+  const std::vector<int64_t> lengths = NamesIdFile(file)        ? LengthsOfBags(file)
+                                       : file.ends_with(".npy") ? ReadWholeNpy(file, "lengths")
+                                                                : ReadNumberLines(file, "length");
+  double sum = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 0 || static_cast<double>(lengths[i]) > kMaxLength)
+      throw Error(Format("{}: place {}: expected a length from 0 to {:.0f}, got {}", file, i,
+                         kMaxLength, lengths[i]));
+    sum += static_cast<double>(lengths[i]);
+  }
+  if (sum == 0) throw Error(Format("{}: expected lengths above 0, got none", file));
+  BagLengths traced{BagLengths::Kind::kTrace, sum / static_cast<double>(lengths.size())};
+  traced.trace = std::make_shared<const std::vector<int64_t>>(lengths);
+  return traced;
+}
+
 }  // namespace
 
 BagLengths ParseBagLengths(const std::string& text) {
@@ -69,6 +97,7 @@ BagLengths ParseBagLengths(const std::string& text) {
   if (text == "meta2022") return {Kind::kAmazon, Meta2022().ids_a_bag};
   if (colon == std::string::npos) return {Kind::kFixed, static_cast<double>(Whole(all, text))};
   const std::string_view value = all.substr(colon + 1);
+  if (name == "trace" && !value.empty()) return Traced(std::string(value));
   if (name == "poisson") return {Kind::kPoisson, Number(value, text)};
   if (name == "amazon") return {Kind::kAmazon, Number(value, text)};
   const size_t dash = value.find('-');
@@ -79,7 +108,8 @@ BagLengths ParseBagLengths(const std::string& text) {
   return {Kind::kRange, static_cast<double>(first + last) / 2, first, last};
 }
 
-std::vector<int64_t> DrawLengths(const BagLengths& lengths, int64_t bags, Draws draws) {
+std::vector<int64_t> DrawLengths(const BagLengths& lengths, int64_t bags, Draws& draws,
+                                 int64_t first_bag) {
   std::vector<int64_t> drawn(static_cast<size_t>(bags), static_cast<int64_t>(lengths.mean));
   std::poisson_distribution<int64_t> poisson(std::max(lengths.mean, 1e-9));
   for (int64_t& length : drawn) switch (lengths.kind) {
@@ -94,6 +124,9 @@ std::vector<int64_t> DrawLengths(const BagLengths& lengths, int64_t bags, Draws 
       case BagLengths::Kind::kAmazon:
         length = static_cast<int64_t>(
             std::ceil(AmazonLength(draws.Uniform()) * lengths.mean / kAmazonMean));
+        break;
+      case BagLengths::Kind::kTrace:
+        length = (*lengths.trace)[static_cast<size_t>(first_bag++) % lengths.trace->size()];
     }
   return drawn;
 }

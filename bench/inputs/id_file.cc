@@ -102,9 +102,10 @@ IdFile ReadText(const Source& source) {
   return std::move(words).File(source.kind == "lines" || source.kind == "bags");
 }
 
-std::vector<int64_t> WholeNumbers(const Tensor& tensor, const std::string& path) {
+std::vector<int64_t> WholeNumbers(const Tensor& tensor, const std::string& path,
+                                  const std::string& what) {
   if (tensor.dtype() != DType::kI32 && tensor.dtype() != DType::kI64)
-    throw Error(Format("{}: expected ids of i32 or i64, got {}", path, tensor.dtype()));
+    throw Error(Format("{}: expected {} of i32 or i64, got {}", path, what, tensor.dtype()));
   std::vector<int64_t> numbers(static_cast<size_t>(tensor.numel()));
   const IndexArray from = {tensor.raw_data(), tensor.dtype() == DType::kI64};
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = from[static_cast<int64_t>(i)];
@@ -116,7 +117,7 @@ IdFile ReadNpy(const std::string& path) {
   const int dims = tensor.rank();
   if (dims != 1 && dims != 2)
     throw Error(Format("{}: expected ids [N] or bags [B, L], got {} dimensions", path, dims));
-  IdTable table{WholeNumbers(tensor, path)};
+  IdTable table{WholeNumbers(tensor, path, "ids")};
   for (int64_t bag = 0; dims == 2 && bag <= tensor.dim(0); ++bag)
     table.offsets.push_back(bag * tensor.dim(1));
   return {{std::move(table)}};
@@ -163,7 +164,7 @@ Requests OfNpyFolder(const std::filesystem::path& folder) {
   const Tensor lengths = MapNpy(path);
   if (lengths.rank() > 2)
     throw Error(Format("{}: expected [T, B] or [B], got {} dimensions", path, lengths.rank()));
-  return {WholeNumbers(MapNpy(ids), ids), WholeNumbers(lengths, path),
+  return {ReadWholeNpy(ids, "ids"), WholeNumbers(lengths, path, "lengths"),
           lengths.rank() == 2 ? lengths.dim(0) : 1};
 }
 
@@ -213,6 +214,10 @@ IdFile ReadIdFile(const std::string& text) {
       throw Error(Format("{}: table {}: there are no ids", source.path, t));
   if (file.tables.empty()) throw Error(Format("{}: there are no ids", source.path));
   return file;
+}
+
+std::vector<int64_t> ReadWholeNpy(const std::string& path, const std::string& what) {
+  return WholeNumbers(MapNpy(path), path, what);
 }
 
 Remap ParseRemap(const std::string& text) {

@@ -41,6 +41,10 @@ void CheckIdFile(const std::string& text);
 // Throws Error, naming the file, for one that cannot be read or has no ids.
 IdFile ReadIdFile(const std::string& text);
 
+// The numbers of an array of i32 or i64, row after row. Throws Error, naming the file, for any
+// other, and where it cannot be read; `what` says what the numbers are.
+std::vector<int64_t> ReadWholeNpy(const std::string& path, const std::string& what);
+
 // Ids that no row has are an error, become numbers 0, 1, … in the order of first use, or are hashed
 // to a row.
 enum class Remap { kNone, kDense, kHash };

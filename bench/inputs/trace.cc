@@ -20,18 +20,23 @@ std::vector<int64_t> RenamedDensely(std::span<const int64_t> ids) {
   return renamed;
 }
 
-Trace ReadTrace(const std::string& path) {
+std::vector<int64_t> ReadNumberLines(const std::string& path, const std::string& what) {
   LineReader reader({path});
-  Trace trace;
+  std::vector<int64_t> numbers;
   for (std::string_view line; reader.Next(line);) {
-    int64_t id = -1;
+    int64_t number = -1;
     const char* const end = line.data() + line.size();
-    const auto [read, error] = std::from_chars(line.data(), end, id);
-    TESSERA_CHECK(error == std::errc() && read == end && id >= 0,
-                  "{}: expected one id, an integer from 0, got \"{}\"", reader.where(), line);
-    trace.ids.push_back(id);
+    const auto [read, error] = std::from_chars(line.data(), end, number);
+    TESSERA_CHECK(error == std::errc() && read == end && number >= 0,
+                  "{}: expected one {}, an integer from 0, got \"{}\"", reader.where(), what, line);
+    numbers.push_back(number);
   }
-  TESSERA_CHECK(!trace.ids.empty(), "{}: expected one id a line, got an empty file", path);
+  TESSERA_CHECK(!numbers.empty(), "{}: expected one {} a line, got an empty file", path, what);
+  return numbers;
+}
+
+Trace ReadTrace(const std::string& path) {
+  Trace trace{.ids = ReadNumberLines(path, "id"), .renamed = {}};
   trace.renamed = RenamedDensely(trace.ids);
   trace.rows = *std::max_element(trace.ids.begin(), trace.ids.end()) + 1;
   return trace;

@@ -8,6 +8,10 @@
 
 namespace tessera::bench {
 
+// The whole numbers from 0 of a text file, plain or gzip, one a line; `what` says what each is.
+// Throws Error for a file that cannot be read or is empty, and for any other line, with its number.
+std::vector<int64_t> ReadNumberLines(const std::string& path, const std::string& what);
+
 struct Trace {
   std::vector<int64_t> ids;      // never empty
   std::vector<int64_t> renamed;  // RenamedDensely
@@ -17,8 +21,7 @@ struct Trace {
 // Renames ids to 0, 1, 2, … in the order of their first use.
 std::vector<int64_t> RenamedDensely(std::span<const int64_t> ids);
 
-// Throws Error for a file that cannot be read or is empty, and for a line that is no id (an integer
-// from 0), with the line's number.
+// Throws Error as ReadNumberLines does.
 Trace ReadTrace(const std::string& path);
 
 }  // namespace tessera::bench

@@ -1,5 +1,7 @@
 // Rows of many tables, pooled (embedding/lookup/lookup.h). A variant is held against the obvious
 // loop (bench/embedding/lookup_check.h), and so is the library's own lookup.
+#include <vector>
+
 #include "bench/embedding/lookup_check.h"
 #include "bench/embedding/shape_axes.h"
 #include "bench/embedding/workload.h"
@@ -17,15 +19,18 @@ std::vector<Axis> Axes() { return ShapeAxes({.outputs = true}); }
 KernelPoint<LookupArgs> Make(Context& ctx, const Point& point) {
   const Shape shape = ShapeOf(point);
   const auto data = std::make_shared<Workload>(ctx, shape, 0, 0);
-  const auto hard = std::make_shared<HardBatch>(shape, kSeed);
+  const auto hard = std::make_shared<std::vector<HardBatch>>();
+  for (const Shape& alike : shape.Alike()) hard->emplace_back(alike, kSeed);
   return {.ours = [](Context& c, const LookupArgs& args) { Lookup(c, args); },
           .args = [data](int round) { return data->Lookup(round, false); },
           .check_hard =
               [hard](Context& c, const auto& run, bool) {
-                const LookupArgs args = hard->Lookup();
-                run(c, args);
-                CheckLookup(args);
-                hard->CheckGuards();
+                for (HardBatch& batch : *hard) {
+                  const LookupArgs args = batch.Lookup();
+                  run(c, args);
+                  CheckLookup(args);
+                  batch.CheckGuards();
+                }
               },
           .check_timed =
               [data](Context& c, const auto& run, bool) {

@@ -1,6 +1,8 @@
 // The whole update of the rows that a batch names (embedding/update/update.h), from ids and
 // gradients to rows and states, under the rules sgd and rowwise_adagrad. A variant changes tables
 // as ours does, step after step.
+#include <vector>
+
 #include "bench/embedding/shape_axes.h"
 #include "bench/embedding/workload.h"
 #include "bench/lab/hard_batch.h"
@@ -27,6 +29,9 @@ AnyRule RuleOf(const std::string& name) {
   return RowwiseAdagrad{.lr = 1e-3f};
 }
 
+// Row-wise Adagrad's, the larger one.
+int64_t BytesOfState(int64_t) { return sizeof(float); }
+
 // The closures of a point share this.
 struct Data {
   Data(Context& ctx, const Shape& shape, const AnyRule& of)
@@ -51,6 +56,7 @@ void RunSteps(Context& ctx, const KernelFunction<UpdateArgs>& run, HardBatch& ba
 
 void Ours(Context& ctx, const UpdateArgs& args) { Update(ctx, args); }
 
+// shape: of tables that are alike.
 KernelPoint<UpdateArgs>::Check HardCheck(const Shape& shape, const AnyRule& rule) {
   const auto fresh = std::make_shared<const HardBatch>(shape, kSeed);
   const auto expected = std::make_shared<HardBatch>(*fresh);
@@ -61,6 +67,14 @@ KernelPoint<UpdateArgs>::Check HardCheck(const Shape& shape, const AnyRule& rule
     RunSteps(ctx, run, batch, rule);
     batch.CompareTables(*expected);
     batch.CheckGuards();
+  };
+}
+
+KernelPoint<UpdateArgs>::Check HardChecks(const Shape& shape, const AnyRule& rule) {
+  std::vector<KernelPoint<UpdateArgs>::Check> checks;
+  for (const Shape& alike : shape.Alike()) checks.push_back(HardCheck(alike, rule));
+  return [checks](Context& ctx, const auto& run, bool other_sums) {
+    for (const auto& check : checks) check(ctx, run, other_sums);
   };
 }
 
@@ -84,7 +98,7 @@ KernelPoint<UpdateArgs> Make(Context& ctx, const Point& point) {
   const int64_t ahead = BestAhead(ctx, data->work, data->rule);
   return {.ours = Ours,
           .args = [data](int round) { return data->Args(round); },
-          .check_hard = HardCheck(shape, data->rule),
+          .check_hard = HardChecks(shape, data->rule),
           .check_timed = [data](Context& c, const auto& run, bool) { CheckTimed(c, *data, run); },
           .limit = {"bare update",
                     [&ctx, data, ahead](int round) {
@@ -103,7 +117,7 @@ const RegisterKernel<UpdateArgs> kUpdate({.name = "update",
                                           .axes = Axes,
                                           .make = Make,
                                           .memory = [](const Point& point) {
-                                            return TableBytes(point, sizeof(float));
+                                            return TableBytes(point, BytesOfState);
                                           }});
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "bench/lab/variant.h"
 
 #include "bench/embedding/bare_loops.h"
+#include "bench/embedding/shape_axes.h"
 #include "runtime/base/check.h"
 
 namespace tessera::bench {
@@ -12,11 +13,21 @@ std::string OtherThan(const Point& point, const std::string& axis, const std::st
   return Format("--{} {}", axis, point.Text(axis));
 }
 
+// The dims of the point's tables.
+std::vector<int64_t> DimsOf(const Point& point) {
+  std::vector<int64_t> dims;
+  if (!point.Has("dim")) return dims;
+  const Shape shape = ShapeOf(point);
+  for (size_t t = 0; t < shape.rows.size(); ++t) dims.push_back(shape.DimOf(t));
+  return dims;
+}
+
 }  // namespace
 
 std::string NotTaken(const Takes& takes, const Point& point) {
-  if (!takes.any_dim && point.Has("dim") && !IsBareDim(point.Int("dim")))
-    return Format("--dim {}", point.Text("dim"));
+  if (!takes.any_dim)
+    for (const int64_t dim : DimsOf(point))
+      if (!IsBareDim(dim)) return Format("--dim {}", dim);
   std::string other;
   for (const char* of : {"row-type", "output-type", "state-type"})
     if (!takes.any_type && other.empty()) other = OtherThan(point, of, "f32");

@@ -86,7 +86,6 @@ class Rows {
   Rows(Context& ctx, int64_t memory, int64_t row_bytes)
       : dim_(row_bytes / 4),
         table_(Tensor::Full(ctx, {memory / row_bytes, dim_}, 1e-3)),
-        table_pointer_(table_.data<float>()),
         ids_(static_cast<size_t>(kMoved / row_bytes)) {
     Draws draws(ctx.random().seed(), ctx.random().TakeSequence());
     for (int64_t& id : ids_) id = draws.Below(table_.dim(0));
@@ -97,7 +96,6 @@ class Rows {
  protected:
   int64_t dim_;
   Tensor table_;
-  float* table_pointer_;
   std::vector<int64_t> ids_;
 };
 
@@ -108,8 +106,8 @@ class GatherRows : public Rows {
     for (int64_t i = 0; i <= num_ids() / kBag; ++i) offsets_.push_back(i * kBag);
   }
   void Run(Context& ctx) const {
-    RunBare(ctx, BareGather{&table_pointer_, 1, num_ids() / kBag, dim_, ids_.data(),
-                            offsets_.data(), out_.data<float>()});
+    const LoopTable table = {table_.raw_data(), dim_, out_.raw_data(), dim_};
+    RunBare(ctx, BareGather{&table, 1, num_ids() / kBag, ids_.data(), offsets_.data()});
   }
 
  private:
@@ -129,15 +127,14 @@ class UpdateRows : public Rows {
     grad_rows_.resize(ids_.size());
   }
   void Run(Context& ctx) const {
+    const LoopTable table = {table_.raw_data(), dim_, grad_.raw_data(), dim_};
     BareUpdate update;
-    update.tables = &table_pointer_;
+    update.tables = &table;
     update.num_tables = 1;
-    update.dim = dim_;
     update.unique = ids_.data();
     update.table_start = table_start_.data();
     update.occurrence_start = occurrence_start_.data();
     update.grad_rows = grad_rows_.data();
-    update.grad = grad_.data<float>();
     RunBare(ctx, update);
   }
 

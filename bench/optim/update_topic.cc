@@ -151,7 +151,7 @@ const Topic& UpdateTopic() {
       .memory = [](const Point& point) {
         const AnyRule rule = RuleOf(point.Text("rule"));
         const DType type = ParseDType(point.Text("state-type"));
-        return TableBytes(point, StateBytesARow(rule, type, point.Int("dim")));
+        return TableBytes(point, [&](int64_t dim) { return StateBytesARow(rule, type, dim); });
       }};
   return topic;
 }

@@ -63,7 +63,7 @@ void Encoding::Check(Context& ctx) const {
 // Bytes: the floats that are read, as the peers' script counts.
 Work EncodeWork(Context& ctx, const Point& point) {
   const RowCodec codec = Unpadded(point.Text("codec"));
-  const int64_t rows = ParseTableRows(point.Text("rows"), 1)[0], dim = point.Int("dim");
+  const int64_t rows = point.Int("rows"), dim = point.Int("dim");
   const auto encoding = std::make_shared<Encoding>(
       Encoding{codec,
                {.search = point.Text("op") == "search"},

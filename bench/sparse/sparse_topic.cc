@@ -25,8 +25,10 @@ Contender Copy(Context& ctx, double bytes) {
 }
 
 Work MakeWork(Context& ctx, const Point& point) {
-  const OpShape shape{point.Int("keys"), point.Int("batch"), point.Int("lmax"), point.Int("dim")};
-  const OpCall op = MakeSparseOp(ctx, point.Text("op"), shape);
+  const std::string& name = point.Text("op");
+  const OpShape shape{point.Int("keys"), point.Int("batch"), point.Int("lmax"),
+                      name == "regroup" ? point.Int("dim") : 1};
+  const OpCall op = MakeSparseOp(ctx, name, shape);
   Work work;
   work.check = op.check;
   work.contenders = {{"tessera", [call = op.call](int) { call(); }}};

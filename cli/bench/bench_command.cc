@@ -36,7 +36,7 @@ constexpr char kFooter[] =
     "  tessera bench lookup --dim 16,64,128 --skew uniform,zipf:1.05 --threads 1,2 --svg "
     "lookup.svg\n"
     "  tessera bench lookup --suite peers --only '^D128' --json old.json\n"
-    "  tessera bench lookup --suite peers --only '^D128' --compare old.json\n"
+    "  tessera bench lookup --suite peers --only '^D128' --compare old.json --svg changes.svg\n"
     "\n"
     "Several values of an axis are a sweep. Times are the least and percentiles over rounds; rates "
     "and shares follow from the median, and '!' marks one whose 10th to 90th percentile spread by "
@@ -64,7 +64,7 @@ struct Flags {
   bench::AxisValues axes;
   std::string suite, only;
   BenchFiles files;
-  int rounds = 15;
+  int rounds = 15, passes = 1;
   double min_time = 0;
   int64_t flush_mib = 0;
   std::string memory_limit;
@@ -107,6 +107,7 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
   bench::RunPoints(
       topic, points,
       {.rounds = flags.rounds,
+       .passes = flags.passes,
        .min_seconds = flags.min_time,
        .counters = flags.counters ? &counters : nullptr,
        .details = flags.details,
@@ -121,13 +122,22 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
        .rows = show});
 }
 
+double MemoryOf(const bench::Topic& topic, const bench::Point& point) {
+  try {
+    return topic.memory(point);
+  } catch (const Error& error) {
+    throw Error(
+        Format("{}/{}/{}t: {}", topic.name, point.label(), point.Text("threads"), error.what()));
+  }
+}
+
 // Checks the memory of all points before the first one is made.
 void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point>& points,
                        const Flags& flags) {
   if (!topic.memory) return;
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   for (const bench::Point& point : points)
-    CheckMemory(Format("{}/{}", topic.name, point.label()), {{"tables", topic.memory(point)}},
+    CheckMemory(Format("{}/{}", topic.name, point.label()), {{"tables", MemoryOf(topic, point)}},
                 there,
                 "Fewer --rows, --tables or a smaller --dim take less; --memory-limit SIZE sets "
                 "another limit");
@@ -176,7 +186,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
   std::fputs(("\n" + bench::ResultTable::Warnings(run.rows)).c_str(), stdout);
   if (old && !failure)
     std::fputs(bench::ComparisonText(bench::CompareRuns(*old, run)).c_str(), stdout);
-  flags.files.Write(run);
+  flags.files.Write(run, old);
   if (failure) std::rethrow_exception(failure);
   return InterruptedExit(InterruptSignal());
 }
@@ -223,6 +233,14 @@ void AddTopic(Command bench, const bench::Topic& topic) {
       .Value("REGEX");
   command.Add("--list", f->list, "Print the names of the cases, and time nothing");
   command.Add("--rounds", f->rounds, "Times that each contender is timed")
+      .Within(NumbersFrom(1, 10000))
+      .ShowDefault()
+      .Value("N");
+  command
+      .Add(
+          "--passes", f->passes,
+          "Go through all cases so often, each time with a part of the rounds: comparisons of runs "
+          "on a machine that others use need 5")
       .Within(NumbersFrom(1, 10000))
       .ShowDefault()
       .Value("N");

@@ -5,6 +5,7 @@
 #include "bench/harness/google_benchmark_json.h"
 #include "bench/harness/measurement_csv.h"
 #include "bench/harness/measurement_json.h"
+#include "bench/pictures/compare_svg.h"
 #include "bench/pictures/roofline_svg.h"
 #include "bench/pictures/sweep_svg.h"
 #include "cli/outputs.h"
@@ -21,7 +22,10 @@ void BenchFiles::AddTo(Command command) {
            "Write the results in the layout of Google Benchmark, for its compare.py")
       .Value("FILE");
   command.Add("--csv", csv, "Write the results as a table").Value("FILE");
-  command.Add("--svg", svg, "Draw the results: bars, or lines along the sweep's axis")
+  command
+      .Add("--svg", svg,
+           "Draw the results: bars, or lines along the sweep's axis; with --compare, the change of "
+           "each row's speed with its interval")
       .Value("FILE");
   command.Add("--compare", compare, "Say what changed since a file that --json wrote")
       .Value("FILE");
@@ -62,12 +66,14 @@ std::string BenchFiles::Roofline(const bench::BenchRun& run) const {
   return bench::RooflineSvg(run, roofs);
 }
 
-void BenchFiles::Write(const bench::BenchRun& run) const {
+void BenchFiles::Write(const bench::BenchRun& run,
+                       const std::optional<bench::BenchRun>& old) const {
   if (run.rows.empty()) return;
   if (!json.empty()) ReplaceTextFile(json, bench::RunToJson(run));
   if (!gbench.empty()) ReplaceTextFile(gbench, bench::RunToGoogleBenchmarkJson(run));
   if (!csv.empty()) ReplaceTextFile(csv, bench::RunToCsv(run));
-  if (!svg.empty()) ReplaceTextFile(svg, bench::RunToSvg(run));
+  if (!svg.empty())
+    ReplaceTextFile(svg, old ? bench::ComparisonSvg(*old, run) : bench::RunToSvg(run));
   if (!roofline.empty()) ReplaceTextFile(roofline, Roofline(run));
   for (const std::string& path : {json, gbench, csv, svg, roofline})
     if (!path.empty()) Note("written to " + path, {{"path", path}});

@@ -22,8 +22,8 @@ struct BenchFiles {
   void CheckOutputs(const std::string& shown = "") const;
   // That of --compare, read before the work. Throws Error where it is none.
   std::optional<bench::BenchRun> OldRun() const;
-  // Also says where. Nothing for a run without rows.
-  void Write(const bench::BenchRun& run) const;
+  // Also says where. Nothing for a run without rows. The picture is of what changed since `old`.
+  void Write(const bench::BenchRun& run, const std::optional<bench::BenchRun>& old) const;
 
  private:
   std::string Roofline(const bench::BenchRun& run) const;

@@ -62,7 +62,7 @@ int Show(const Flags& flags) {
   if (flags.histogram)
     for (const bench::Measurement& row : run.rows)
       std::printf("\n%s", bench::HistogramText(row).c_str());
-  flags.files.Write(run);
+  flags.files.Write(run, old);
   return code;
 }
 

@@ -56,6 +56,8 @@ run 0 bench show new.json --compare old.json
 has out "slower"
 has out "0.667x"
 has out "0 faster, 1 slower, 0 the same"
+run 0 bench show new.json --compare old.json --svg change.svg
+has change.svg "speed since 2026-11-21, new / old"
 run 1 bench show new.json --compare old.json --allow 5
 has out "1 of our rows slower by more than 5 %"
 run 0 bench show new.json --compare old.json --allow 40

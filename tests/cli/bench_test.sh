@@ -32,7 +32,8 @@ has sweep.svg "</svg>"
 
 # Every kind of lookup is checked before it is timed.
 run 0 bench lookup "${small[@]}" --mode sum,mean,none --dim 16,20
-run 0 bench lookup "${small[@]}" --mode sum,mean --weighted yes --pooling poisson:3 --rows criteo:50
+run 0 bench lookup --mode sum,mean --weighted yes --pooling poisson:3 --rows criteo:50 --batch 16 \
+  --rounds 3 --threads 1 --flush-mib 1
 run 0 bench lookup "${small[@]}" --api module --mode sum,mean,none --json module.json
 json module.json \
   '[r["contender"] for r in d["rows"]] == ["tessera", "collection"] * 2 + ["tessera"]'
@@ -54,8 +55,13 @@ has out "kind=update:256  bare"
 
 # Against a file of before.
 run 0 bench lookup "${small[@]}" --dim 16 --json before.json
-run 0 bench lookup "${small[@]}" --dim 16 --compare before.json
+run 0 bench lookup "${small[@]}" --dim 16,32 --compare before.json --svg change.svg
 has out "lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3/1t"
+has out "only in the new run: lookup/dim=32"
+has change.svg "speed since"
+run 0 bench lab "${small[@]}" --variants plain --json plain.json
+run 0 bench lab "${small[@]}" --compare plain.json
+has out "pooling=3/1t (old: "
 
 # Cold and warm caches in one run, compared with a run of one of them.
 run 0 bench lookup "${small[@]}" --caches cold,warm --json caches.json
@@ -93,6 +99,38 @@ json with_context.json '"tessera bench lookup" in d["context"]["command"] and d[
 [ "$(wc -L <out)" -le 160 ] || fail "wide lines: $(cat out)"
 fails_saying "id 500 (place 74) is no row of a table of 500 rows" bench lookup \
   "${own[@]}" --rows 500 --tables 1
+
+# Bag lengths and tables of a user.
+few=(--batch 16 --rounds 3 --threads 1 --flush-mib 1)
+printf '%s\n' 3 0 7 >lengths.txt
+run 0 bench lookup "${few[@]}" --rows 1k --tables 1 --json trace.json \
+  --pooling trace:lengths.txt,trace:lines:bags.txt
+json trace.json '[r["items"] for r in d["rows"]] == [5 * 10 + 3, 16 * 3]'
+echo '[{"rows": "1k", "dim": 64, "pooling": 2}, {"rows": 7, "dim": 20}]' >tables.json
+for topic in lookup update lab; do
+  run 0 bench $topic "${few[@]}" --tables tables.json --pooling 1 --json "$topic.json"
+  json "$topic.json" 'd["rows"][0]["items"] == 16 * 3 and d["rows"][0]["share"] > 0'
+done
+has out "variant policies does not take --dim 20"
+fails_saying "--dim 64: this case does not use it" bench lookup "${few[@]}" --tables tables.json \
+  --dim 64
+fails_saying "--tables 2 with --rows criteo:50" bench lookup --rows criteo:50 --tables 2
+echo 3x >>lengths.txt
+fails_saying 'lengths.txt:4: expected one length, an integer from 0, got "3x"' bench lookup \
+  --pooling trace:lengths.txt
+
+# Every topic refuses what it does not know or use.
+run 0 bench
+for topic in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' out); do
+  fails_saying "--dimm 3: not expected" bench "$topic" --dimm 3
+  fails_saying "stray: not expected" bench "$topic" stray
+done
+[ "$topic" = lab ] || fail "the topics end with $topic"
+fails_saying "--examples 7: this case does not use it" bench train --part products --dim 8 \
+  --rows 10 --batch 8 --examples 7 --threads 1
+fails_saying "--tables 3: this case does not use it" bench quant --op encode --rows 100 --tables 3 \
+  --threads 1
+fails_saying "--count 9: this case does not use it" bench eviction --ids lines:bags.txt --count 9
 
 # The lab ranks a point's contenders, and takes parameters of variants as axes.
 run 0 bench lab "${small[@]}" --variants plain+policies --ahead 0,16 --min-time 0.001

@@ -87,6 +87,36 @@ TEST(TableTopics, RoundsGoOnForAsLongAsAskedFor) {
   EXPECT_EQ(rows[0].seconds.size(), rows[0].limit_seconds.size());
 }
 
+TEST(TableTopics, TakeTablesOfAUser) {
+  const std::string path = ::testing::TempDir() + "/tables.csv";
+  ReplaceTextFile(path, "dim,rows,pooling,skew\n64,1k,3,zipf:1.05\n16,40,range:1-1,\n128,70,,\n");
+  for (const Topic* topic : {&LookupTopic(), &UpdateTopic()}) {
+    const auto rows = RunSmall(*topic, {{"tables", {path}}, {"rows", {"1M"}}, {"pooling", {"2"}}});
+    EXPECT_EQ(rows.at(0).items, 64 * (3 + 1 + 2));
+    EXPECT_TRUE(rows.at(0).HasLimit());
+  }
+  EXPECT_EQ(
+      RunSmall(LookupTopic(), {{"tables", {path}}, {"rows", {"1M"}}, {"api", {"module"}}}).size(),
+      2u);
+  const auto refused = [&](AxisValues flags, const char* saying) {
+    flags.insert({{"tables", {path}}, {"rows", {"1M"}}});
+    EXPECT_THAT([&] { RunSmall(LookupTopic(), flags); }, ThrowsMessage<Error>(HasSubstr(saying)));
+  };
+  refused({{"dim", {"32"}}}, "--dim 32: this case does not use it");
+  refused({{"rows", {"5"}}}, "--rows 5: this case does not use it");
+  const std::string ids = ::testing::TempDir() + "/few.txt";
+  ReplaceTextFile(ids, "1 2 3\n");
+  refused({{"ids", {"text:" + ids}}}, "has a skew, and --ids text:");
+}
+
+TEST(TableTopics, CriteosTablesAreAsManyAsItHas) {
+  EXPECT_THAT(
+      [] {
+        RunSmall(LookupTopic(), {{"rows", {"criteo:50"}}});
+      },
+      ThrowsMessage<Error>(HasSubstr("--tables 2 with --rows criteo:50: Criteo has 26")));
+}
+
 TEST(TableTopics, TakeIdsOfAUserOrSayWhyNot) {
   const std::string path = ::testing::TempDir() + "/ids.txt";
   std::string text;

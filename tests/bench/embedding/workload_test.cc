@@ -24,6 +24,42 @@ Shape Small() {
   return shape;
 }
 
+// Three tables, of which no two have the same dim, lengths or skew.
+Shape Mixed(std::vector<int64_t> dims) {
+  Shape shape = Small();
+  shape.rows = {40, 50, 700};
+  const char* const lengths[] = {"0", "range:0-7", "3"};
+  for (size_t t = 0; t < 3; ++t)
+    shape.own.push_back({dims[t], ParseBagLengths(lengths[t]), t == 0 ? Skew{} : Skew::Zipf(1.1)});
+  return shape;
+}
+
+TEST(BareLoops, GatherTablesOfSeveralDims) {
+  for (const int threads : {1, 3})
+    for (const auto& dims : {std::vector<int64_t>{16, 128, 64}, {100, 16, 7}})
+      for (const PoolingType pooling : {PoolingType::kSum, PoolingType::kNone}) {
+        Context ctx({.threads = threads, .seed = 3});
+        Shape shape = Mixed(dims);
+        shape.pooling = pooling;
+        Workload work(ctx, shape, 0, 0);
+        work.ClearOutput();
+        work.RunGather(ctx, 1);
+        ASSERT_NO_THROW(CheckLookup(work.Lookup(1, false))) << dims[0] << ToString(pooling);
+        work.ClearOutput();
+        Lookup(ctx, work.Lookup(2, false));
+        ASSERT_NO_THROW(CheckLookup(work.Lookup(2, false))) << dims[0] << ToString(pooling);
+      }
+}
+
+TEST(Workload, CountsTheBytesOfEachTable) {
+  Context ctx({.threads = 1, .seed = 3});
+  Shape shape = Mixed({16, 32, 64});
+  shape.own[1].lengths = ParseBagLengths("2");
+  const double bags = 30, ids = bags * (2 + 3);
+  EXPECT_EQ(Workload(ctx, shape, 0, 0).LookupBytes(),
+            4 * bags * (2 * 32 + 3 * 64) + 8 * ids + 4 * bags * (16 + 32 + 64));
+}
+
 TEST(BareLoops, GatherWhatTheObviousLoopGives) {
   Context ctx({.threads = 2, .seed = 3});
   for (const int64_t dim : {1, 16, 48, 100, 128, 300})
@@ -46,17 +82,21 @@ TEST(BareLoops, GatherWhatTheObviousLoopGives) {
 // With one id a bag and no state, the loop's step is one of SGD with this rate.
 TEST(BareLoops, UpdateWhatSgdUpdates) {
   const AnyRule rule = Sgd{.lr = 1e-3f};
-  for (const int64_t dim : {16, 48, 100}) {
+  std::vector<Shape> shapes = {Mixed({16, 128, 64}), Mixed({100, 16, 7}), Small(), Small()};
+  shapes[2].dim = 16;
+  shapes[3].pooling = PoolingType::kNone;
+  shapes.push_back(Mixed({32, 16, 7}));
+  shapes.back().pooling = PoolingType::kNone;
+  for (const Shape& shape : shapes) {
     Context ctx({.threads = 2, .seed = 3}), same({.threads = 1, .seed = 3});
-    Shape shape = Small();
-    shape.dim = dim;
     Workload bare(ctx, shape, 0, 0), ours(same, shape, 0, 0);
     bare.RunBareUpdate(ctx, 0, rule, 4);
     Update(same, {ours.Lookup(0, true), ours.Tables(rule), 1});
     for (size_t t = 0; t < shape.rows.size(); ++t) {
       const auto* a = static_cast<const float*>(bare.Tables(rule)[t].weights);
       const auto* b = static_cast<const float*>(ours.Tables(rule)[t].weights);
-      for (int64_t i = 0; i < shape.rows[t] * dim; ++i) ASSERT_NEAR(a[i], b[i], 1e-7) << i;
+      for (int64_t i = 0; i < shape.rows[t] * shape.DimOf(t); ++i)
+        ASSERT_NEAR(a[i], b[i], 1e-7) << t << ", " << i;
     }
   }
 }

@@ -29,8 +29,7 @@ TEST(CompareTest, ComparesTimesWhereNoLimitIsKnown) {
   const RowChange faster =
       ChangeOf(MadeUpRow("a", "tessera", About(2)), MadeUpRow("a", "tessera", About(1)));
   EXPECT_EQ(faster.verdict, Verdict::kFaster);
-  EXPECT_DOUBLE_EQ(faster.Ratio(), 2);
-  EXPECT_DOUBLE_EQ(faster.speed, 2);
+  EXPECT_NEAR(faster.speed, 2, 1e-9);
   EXPECT_LT(faster.p, kSignificance);
   EXPECT_FALSE(faster.ByShare());
   EXPECT_EQ(
@@ -72,7 +71,7 @@ TEST(CompareTest, SharesDecideWhereTheMachineBecameSlower) {
   const Measurement before = MadeUpRow("a", "tessera", About(2), About(1));
   const RowChange change = ChangeOf(before, MadeUpRow("a", "tessera", About(3), About(1.5)));
   EXPECT_EQ(change.verdict, Verdict::kSame);
-  EXPECT_NEAR(change.Ratio(), 2.0 / 3, 1e-12);
+  EXPECT_NEAR(change.speed, 1, 1e-9);
   EXPECT_DOUBLE_EQ(change.old_share, 0.5);
   EXPECT_DOUBLE_EQ(change.new_share, 0.5);
 }
@@ -83,6 +82,56 @@ TEST(CompareTest, SharesOfEachRoundAreWhatIsTested) {
   before.limit_seconds = std::vector<double>(9, 1.0);
   now.limit_seconds = std::vector<double>(9, 1.2);
   EXPECT_EQ(ChangeOf(before, now).verdict, Verdict::kFaster);
+}
+
+// A row and the values of its axes.
+Measurement RowAt(const std::string& case_name, const std::string& contender,
+                  std::vector<std::pair<std::string, std::string>> values) {
+  Measurement row = MadeUpRow(case_name, contender, About(1));
+  row.values = std::move(values);
+  return row;
+}
+
+TEST(CompareTest, AnIntervalHoldsTheChangeAndEndsShortOfOneWhereItIsReal) {
+  const RowChange faster =
+      ChangeOf(MadeUpRow("a", "tessera", About(2)), MadeUpRow("a", "tessera", About(1)));
+  EXPECT_LT(1.98, faster.speed_low);
+  EXPECT_LT(faster.speed_low, 2);
+  EXPECT_LT(2, faster.speed_high);
+  const RowChange same =
+      ChangeOf(MadeUpRow("a", "tessera", About(1)), MadeUpRow("a", "tessera", About(1)));
+  EXPECT_LT(same.speed_low, 1);
+  EXPECT_LT(1, same.speed_high);
+}
+
+TEST(CompareTest, JoinsRowsOfTheSameWorkWhateverTheyAreCalled) {
+  const BenchRun before =
+      MadeUpRun({RowAt("variants=plain,dim=64", "plain", {{"variants", "plain"}, {"dim", "64"}}),
+                 RowAt("variants=plain,dim=16", "plain", {{"variants", "plain"}, {"dim", "16"}})});
+  const BenchRun now = MadeUpRun(
+      {RowAt("dim=64", "plain", {{"variants", "all"}, {"dim", "64"}, {"isa", "best"}}),
+       RowAt("dim=64", "policies", {{"variants", "all"}, {"dim", "64"}, {"isa", "best"}})});
+  const RunComparison comparison = CompareRuns(before, now);
+  ASSERT_EQ(comparison.rows.size(), 1u);
+  EXPECT_EQ(comparison.rows[0].name, "lookup/dim=64/1t (old: variants=plain,dim=64)");
+  EXPECT_THAT(comparison.only_old, ElementsAre("lookup/variants=plain,dim=16/1t plain"));
+  EXPECT_THAT(comparison.only_new, ElementsAre("lookup/dim=64/1t policies"));
+}
+
+TEST(CompareTest, AnAxisThatOneRunVariesAndTheOtherLacksJoinsEachOfItsRows) {
+  const BenchRun one = MadeUpRun({RowAt("default", "tessera", {{"dim", "64"}})});
+  const BenchRun two = MadeUpRun({RowAt("pin=no", "tessera", {{"dim", "64"}, {"pin", "no"}}),
+                                  RowAt("pin=yes", "tessera", {{"dim", "64"}, {"pin", "yes"}})});
+  EXPECT_EQ(CompareRuns(one, two).rows.size(), 2u);
+  EXPECT_EQ(CompareRuns(two, one).rows.size(), 2u);
+  EXPECT_EQ(CompareRuns(two, two).rows.size(), 2u) << "each with itself alone";
+}
+
+TEST(CompareTest, RowsOfOtherValuesAreNotJoinedByTheirName) {
+  const RunComparison comparison =
+      CompareRuns(MadeUpRun({RowAt("D128", "tessera", {{"rows", "1M"}})}),
+                  MadeUpRun({RowAt("D128", "tessera", {{"rows", "500k"}})}));
+  EXPECT_TRUE(comparison.rows.empty());
 }
 
 TEST(CompareTest, SaysWhatOnlyOneRunHas) {

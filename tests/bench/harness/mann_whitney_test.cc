@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace tessera::bench {
@@ -67,6 +69,40 @@ TEST(MannWhitneyTest, FiveSamplesASideCanDecideAndFourCannot) {
   EXPECT_NEAR(LeastP(4, 4), 2.0 / 70, 1e-12);
   EXPECT_EQ(LeastP(1, 1), 1);
   EXPECT_EQ(LeastP(0, 9), 1);
+}
+
+// The interval is that of the test: moved back by a shift inside it, the sides cannot be told
+// apart; by one outside, they can.
+TEST(HodgesLehmannTest, TheIntervalIsWhatTheTestDoesNotRefuse) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  for (const size_t count : {5, 9, 15, 30}) {
+    std::vector<double> a, b, differences;
+    for (size_t i = 0; i < count; ++i) a.push_back(normal(random));
+    for (size_t i = 0; i < count + 1; ++i) b.push_back(1 + normal(random));
+    for (const double x : a)
+      for (const double y : b) differences.push_back(y - x);
+    std::sort(differences.begin(), differences.end());
+    const auto p_at = [&](double shift) {
+      std::vector<double> back = b;
+      for (double& y : back) y -= shift;
+      return MannWhitney(a, back);
+    };
+    const Shift shift = HodgesLehmann(a, b, 0.01);
+    const size_t middle = differences.size() / 2;  // of an even number
+    EXPECT_NEAR(shift.estimate, (differences[middle - 1] + differences[middle]) / 2, 1e-12);
+    EXPECT_GE(p_at(shift.low + 1e-9), 0.01) << count;
+    EXPECT_GE(p_at(shift.high - 1e-9), 0.01) << count;
+    EXPECT_LT(p_at(shift.low - 1e-9), 0.01) << count;
+    EXPECT_LT(p_at(shift.high + 1e-9), 0.01) << count;
+  }
+}
+
+TEST(HodgesLehmannTest, FewSamplesBoundNothing) {
+  const Shift shift = HodgesLehmann({1, 2, 3}, {4, 5, 6}, 0.01);
+  EXPECT_EQ(shift.estimate, 3);
+  EXPECT_EQ(shift.low, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(shift.high, std::numeric_limits<double>::infinity());
 }
 
 TEST(MannWhitneyTest, TheApproximationGoesOnWhereTheExactTestEnds) {

@@ -3,6 +3,7 @@
 
 #include "bench/pictures/bars_svg.h"
 #include "bench/pictures/chart_parts.h"
+#include "bench/pictures/compare_svg.h"
 #include "bench/pictures/sweep_svg.h"
 #include "runtime/base/check.h"
 #include "tests/bench/harness/run_for_tests.h"
@@ -101,6 +102,38 @@ TEST(BarsSvgTest, ScoresMayBeZero) {
   const std::string svg = RunToSvg(MadeUpRun({row}));
   ExpectReadable(svg);
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
+}
+
+TEST(CompareSvgTest, DrawsALineARowAboutOne) {
+  std::vector<Measurement> before, now;
+  for (int c = 0; c < 6; ++c) {
+    const std::string name = Format("case_{}_{}", c, std::string(size_t(30 * c), 'x'));
+    std::vector<double> old_seconds, new_seconds;
+    for (int i = 0; i < 9; ++i) {
+      old_seconds.push_back(1 + 0.001 * i);
+      new_seconds.push_back((0.9 + 0.04 * c) * (1 + 0.001 * i));
+    }
+    before.push_back(MadeUpRow(name, "tessera", old_seconds));
+    now.push_back(MadeUpRow(name, "tessera", new_seconds));
+  }
+  before.push_back(MadeUpRow("few", "tessera", {1, 1}));
+  now.push_back(MadeUpRow("few", "tessera", {2, 2}));
+  const std::string svg = ComparisonSvg(MadeUpRun(before), MadeUpRun(now));
+  ExpectReadable(svg);
+  EXPECT_THAT(svg, Not(HasSubstr("inf")));
+  EXPECT_THAT(svg, HasSubstr("speed since 2026-11-21, new / old"));
+  const std::vector<SvgElement> elements = ReadSvg(svg);
+  EXPECT_EQ(CountOf(elements, "circle", "s2"), 3) << "faster";
+  EXPECT_EQ(CountOf(elements, "circle", "s5"), 2) << "slower";
+  EXPECT_EQ(CountOf(elements, "circle", "s0"), 1) << "the same";
+  EXPECT_EQ(CountOf(elements, "circle", "s7"), 1) << "too few rounds";
+  EXPECT_EQ(CountOf(elements, "line", "limit"), 1);
+}
+
+TEST(CompareSvgTest, RefusesRunsWithoutACommonRow) {
+  EXPECT_THROW(ComparisonSvg(MadeUpRun({MadeUpRow("a", "tessera", {1})}),
+                             MadeUpRun({MadeUpRow("b", "tessera", {1})})),
+               Error);
 }
 
 TEST(SweepSvgTest, DrawsALineACombination) {

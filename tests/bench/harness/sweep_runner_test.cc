@@ -37,7 +37,8 @@ struct Fake {
             }};
   }
 
-  Work Make(Context& ctx, const Point&) {
+  Work Make(Context& ctx, const Point& point) {
+    point.Text("dim");
     threads = ctx.threads().threads();
     Work work;
     work.check = check;
@@ -222,6 +223,33 @@ TEST(RunPointsTest, DetailsAreAskedForWhereTheyAreWanted) {
   const auto rows = fake.Run({.rounds = 1, .details = true}, {{"caches", {"cold", "warm"}}});
   EXPECT_EQ(rows[0].facts[0].first, "l1_hit_share");
   EXPECT_THAT(asked, ElementsAre(true, false));
+}
+
+TEST(RunPointsTest, PassesShareTheRounds) {
+  Fake fake;
+  const auto rows = fake.Run({.rounds = 5, .passes = 2}, {{"dim", {"1", "2"}}, {"threads", {"1"}}});
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].Name(), "fake/dim=1/1t");
+  EXPECT_EQ(rows[2].Name(), "fake/dim=2/1t");
+  for (const Measurement& row : rows) {
+    EXPECT_EQ(row.seconds.size(), 5u);
+    EXPECT_EQ(row.limit_seconds.size(), 5u);
+  }
+  EXPECT_EQ(std::count(fake.log.begin(), fake.log.end(), "check"), 4) << "each time anew";
+  EXPECT_EQ(fake.Run({.rounds = 1, .passes = 3}, {{"threads", {"1"}}}).at(0).seconds.size(), 1u);
+}
+
+TEST(RunPointsTest, AValueThatTheCaseDoesNotUseIsRefused) {
+  Fake fake;
+  fake.topic.axes.push_back({"codec", {"int8"}, "how rows are stored"});
+  EXPECT_EQ(fake.Run({.rounds = 1}, {{"codec", {"int8"}}}).size(), 2u);
+  try {
+    fake.Run({.rounds = 1}, {{"codec", {"int4"}}, {"threads", {"1"}}});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("fake/codec=int4/1t: --codec int4: this case does not use "
+                                        "it; leave it out here (how rows are stored)"));
+  }
 }
 
 TEST(RunPointsTest, ErrorsNameThePoint) {

@@ -13,6 +13,7 @@
 
 #include "bench/lab/kernel.h"
 #include "runtime/base/check.h"
+#include "runtime/files/files.h"
 #include "tests/bench/lab/lab_point.h"
 
 namespace tessera::bench {
@@ -182,6 +183,21 @@ TEST(LabTopic, AVariantThatDoesNotTakeAShapeIsSaidToBeLeftOut) {
   refuses({{"mode", "mean"}}, "policies does not take --mode mean");
   refuses({{"mode", "none"}}, "policies does not take --mode none");
   refuses({{"row-type", "f16"}}, "policies does not take --row-type f16");
+}
+
+TEST(LabTopic, TakesTablesOfSeveralDims) {
+  const auto with = [](const char* name, const char* text) {
+    const std::string path = ::testing::TempDir() + "/" + name;
+    ReplaceTextFile(path, text);
+    return path;
+  };
+  const std::string tables = with("t.csv", "rows,dim\n300,16\n50,128\n7,64\n"),
+                    odd = with("odd.csv", "rows,dim\n300,16\n50,20\n");
+  CheckAndRun({{"tables", tables}});
+  CheckAndRun({{"tables", odd}, {"kernel", "update"}});
+  Context ctx({.threads = 1});
+  EXPECT_THAT(LabTopic().make(ctx, LabPoint({{"tables", odd}})).notes,
+              Contains("variant policies does not take --dim 20"));
 }
 
 TEST(LabTopic, OptionsThatNothingTimedReadsAreErrors) {
