@@ -18,9 +18,9 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "bench/embedding/device_rounds.h"
 #include "bench/embedding/device_workload.h"
 #include "bench/harness/bench_main.h"
-#include "bench/harness/cold_rounds.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/graph.h"
@@ -48,30 +48,10 @@ void CheckedLookup(Context& ctx, const DeviceShape& shape, DeviceWorkload& work)
   TESSERA_CHECK(SameBits(expected, work.output()), "dim {}: the bare gather differs", shape.dim);
 }
 
-double WallSeconds(Context& ctx, const std::function<void()>& run) {
-  ctx.Sync();
-  return SecondsOf([&] {
-    run();
-    ctx.Sync();
-  });
-}
-
-// Time of the device alone on a GPU, of the wall on a CPU.
-double DeviceSeconds(Context& ctx, const std::function<void()>& run) {
-  if (ctx.device() == Device::Cpu()) return WallSeconds(ctx, run);
-  const Event begin = Event::Record(ctx.stream());
-  run();
-  const Event end = Event::Record(ctx.stream());
-  return Event::SecondsBetween(begin, end);
-}
-
 class DeviceBench {
  public:
   DeviceBench(Context& ctx, int rounds, int64_t flush_bytes)
-      : ctx_(ctx),
-        rounds_(rounds),
-        source_(Tensor::Zeros(ctx, {flush_bytes}, DType::kU8)),
-        target_(Tensor::Zeros(ctx, {flush_bytes}, DType::kU8)) {}
+      : ctx_(ctx), steps_(std::max(2, rounds * 20)), rounds_(ctx, rounds, flush_bytes) {}
 
   // Medians over rounds in which copy, gather, lookup and update alternate.
   nlohmann::json Run(const DeviceShape& shape) {
@@ -80,14 +60,14 @@ class DeviceBench {
     const AnyRule rule = RowwiseAdagrad{.lr = 1e-3f};
     const std::vector<UpdateTable> tables = work.Tables(rule);
     std::vector<Contender> contenders = {
-        Copy(),
+        rounds_.Copy(),
         {"lookup", [&](int round) { Lookup(ctx_, work.Lookup(round, false)); }},
         {"rowwise_adagrad", [&](int round) {
            Update(ctx_, {work.Lookup(round, true), tables, 1});
          }}};
     if (TakesBareGather(ctx_, shape))
       contenders.push_back({"bare_gather", [&](int round) { BareGather(ctx_, work, round); }});
-    const std::vector<Timing> timings = TimeCold(contenders);
+    const std::vector<Timing> timings = rounds_.Time(contenders);
     nlohmann::json results = Heading(shape, ToString(shape.row_type), timings[0]);
     for (const Timing& t : std::span(timings).subspan(1)) {
       const bool is_update = t.name == "rowwise_adagrad";
@@ -101,8 +81,9 @@ class DeviceBench {
   // The lookup alone, of rows that are stored as `codec`.
   nlohmann::json RunStored(const DeviceShape& shape, const RowCodec& codec) {
     StoredWorkload work(ctx_, shape, codec);
-    const std::vector<Timing> timings = TimeCold(
-        {Copy(), {"lookup", [&](int round) { QuantizedLookup(ctx_, work.Lookup(round)); }}});
+    const std::vector<Timing> timings =
+        rounds_.Time({rounds_.Copy(),
+                      {"lookup", [&](int round) { QuantizedLookup(ctx_, work.Lookup(round)); }}});
     nlohmann::json results = Heading(shape, ToString(codec), timings[0]);
     results["lookup"] = Report(timings[1], work.LookupBytes(), results);
     std::printf("\n");
@@ -135,38 +116,16 @@ class DeviceBench {
   }
 
  private:
-  double Cold(const std::function<void()>& run) {
-    target_.Fill(ctx_, 1);
-    return DeviceSeconds(ctx_, run);
-  }
-
-  // The first round of each pays for memory and code, and does not count.
-  std::vector<Timing> TimeCold(const std::vector<Contender>& contenders) {
-    std::vector<Timing> timings;
-    for (const Contender& c : contenders) timings.push_back({c.name, {}});
-    for (int round = -1; round < rounds_; ++round)
-      for (size_t i = 0; i < contenders.size(); ++i) {
-        const double seconds = Cold([&] { contenders[i].run(std::max(round, 0)); });
-        if (round >= 0) timings[i].seconds.push_back(seconds);
-      }
-    return timings;
-  }
-
-  Contender Copy() {
-    return {"copy", [&](int) { target_.CopyFrom(ctx_, source_); }};
-  }
-
   double MicrosOf(const std::function<void(int)>& step) {
-    const int count = std::max(2, rounds_ * 20);
     const auto steps = [&](int of) {
       for (int i = 0; i < of; ++i) step(i);
     };
     steps(2);
-    return 1e6 * WallSeconds(ctx_, [&] { steps(count); }) / count;
+    return 1e6 * WallSeconds(ctx_, [&] { steps(steps_); }) / steps_;
   }
 
   nlohmann::json Heading(const DeviceShape& shape, const std::string& rows, const Timing& copy) {
-    const double copy_gbps = 2e-9 * static_cast<double>(source_.nbytes()) / copy.Median();
+    const double copy_gbps = 1e-9 * rounds_.copied_bytes() / copy.Median();
     std::printf(
         "\n%lld tables x %lld rows x %lld of %s, batch %lld, %lld ids a bag, %s; copy %.0f GB/s\n",
         static_cast<long long>(shape.tables), static_cast<long long>(shape.rows),
@@ -201,8 +160,8 @@ class DeviceBench {
   }
 
   Context& ctx_;
-  int rounds_;
-  Tensor source_, target_;
+  int steps_;  // of one example, one after another
+  DeviceRounds rounds_;
 };
 
 // Outputs and tables of a small shape after a lookup and an update.

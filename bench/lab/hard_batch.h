@@ -5,6 +5,7 @@
 // and of its first and last row; numbers of which no two are alike, so that another order of a sum
 // has other bits; and room between outputs that nobody may write to.
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bench/embedding/workload.h"
@@ -21,11 +22,14 @@ class HardBatch {
 
   // Outputs are filled with a pattern.
   LookupArgs Lookup();
+  // All outputs, and the room between them.
+  std::span<char> output() { return {output_.data(), static_cast<size_t>(output_.size())}; }
   // Throws Error where something was written beside the outputs, the tables or their states.
   void CheckGuards() const;
 
   // With a gradient in the output's place.
   LookupArgs Gradient();
+  std::span<char> gradient() { return {gradient_.data(), static_cast<size_t>(gradient_.size())}; }
   // REQUIRES: a rule with at most one state a row and none an element.
   std::vector<UpdateTable> Tables(const AnyRule& rule);
 

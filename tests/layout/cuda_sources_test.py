@@ -6,6 +6,7 @@ Reads the BUILD files as the Python that they nearly are: rules and macros are c
 their targets.
 """
 
+import glob
 import os
 import re
 import sys
@@ -76,13 +77,17 @@ class Reader:
 
         return note
 
+    def glob(self, patterns, **_):
+        found = [path for p in patterns for path in glob.glob(os.path.join(self.package, p))]
+        return [os.path.relpath(path, self.package) for path in sorted(found)]
+
     def names(self):
         native = {kind: self.rule(kind) for kind in RULES}
         names = {
             name: Anything()
             for name in FUNCTIONS + ("package", "exports_files", "licenses", "fail")
         }
-        native.update(glob=lambda *a, **k: [], package_name=lambda: self.package)
+        native.update(glob=self.glob, package_name=lambda: self.package)
         names.update(
             native,
             select=select,

@@ -47,6 +47,7 @@ def short(name):
         name.replace("(anonymous namespace)::", "")
         .replace("tessera::", "")
         .replace("internal::", "")
+        .replace("bench::", "")
     )
     name = before_arguments(re.sub(r"^void ", "", name))
     inner = re.match(r"ForEachKernel<(.*)>$", name)
@@ -67,7 +68,7 @@ def number(pattern, text):
     return int(found.group(1)) if found else 0
 
 
-def read(logs):
+def read(logs, wanted=ARCHITECTURE):
     """Source and kernel -> [variants, registers, stack, spilled, shared]."""
     kernels = {}
     for log in logs:
@@ -75,7 +76,7 @@ def read(logs):
             parts = re.split(r"Compiling entry function '(\w+)' for '(\w+)'", file.read())
         for name, architecture, text in zip(demangle(parts[1::3]), parts[2::3], parts[3::3]):
             if (
-                architecture != ARCHITECTURE
+                architecture != wanted
                 or "tessera::" not in name
                 or name.startswith("void cub::")
             ):

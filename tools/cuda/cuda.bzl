@@ -58,6 +58,7 @@ PtxasInfo = provider(fields = {
     "logs": "depset of files: what ptxas said of a target's own kernels",
     "cubins": "depset of files: these kernels, a file for each source and architecture; " +
               "made only if asked for",
+    "cubin_logs": "depset of files: what ptxas said of each of these",
 })
 
 def _run_nvcc(ctx, source, flags, inputs, output, log):
@@ -81,14 +82,15 @@ def _compile(ctx, source, flags, inputs):
     interpreted = ctx.attr._interpreted[BoolInfo].value
     for_all = ctx.actions.args().add_all(["-c"] + _architectures(interpreted))
     _run_nvcc(ctx, source, [flags, for_all], inputs, output, log)
-    cubins = []
+    cubins, cubin_logs = [], []
     for arch in CUDA_ARCHS:
         cubin = ctx.actions.declare_file("%s.sm_%s.cubin" % (path, arch))
         cubin_log = ctx.actions.declare_file("%s.sm_%s.cubin.ptxas" % (path, arch))
         only = ctx.actions.args().add_all(["-cubin", _code_for(arch)])
         _run_nvcc(ctx, source, [flags, only], inputs, cubin, cubin_log)
         cubins.append(cubin)
-    return struct(object = output, log = log, cubins = cubins)
+        cubin_logs.append(cubin_log)
+    return struct(object = output, log = log, cubins = cubins, cubin_logs = cubin_logs)
 
 def _cuda_objects_impl(ctx):
     if not CUDA_FOUND:
@@ -132,13 +134,21 @@ def _cuda_objects_impl(ctx):
         ),
         linking_contexts = [deps.linking_context],
         disallow_dynamic_library = True,
+        alwayslink = ctx.attr.alwayslink,
     )
     return [
         DefaultInfo(files = depset(objects)),
+        # For tools/kernel_report: "cubins_90", machine code for sm_90 and what ptxas said of it.
+        OutputGroupInfo(**{
+            "cubins_" + arch: depset([c.cubins[n] for c in compiled] +
+                                     [c.cubin_logs[n] for c in compiled])
+            for n, arch in enumerate(CUDA_ARCHS)
+        }),
         PtxasInfo(
             objects = depset(objects),
             logs = depset([c.log for c in compiled]),
             cubins = depset([cubin for c in compiled for cubin in c.cubins]),
+            cubin_logs = depset([log for c in compiled for log in c.cubin_logs]),
         ),
         cc_common.merge_cc_infos(
             direct_cc_infos = [CcInfo(linking_context = linking)],
@@ -152,6 +162,7 @@ _cuda_objects = rule(
         "srcs": attr.label_list(allow_files = [".cu"]),
         "deps": attr.label_list(providers = [CcInfo]),
         "local_defines": attr.string_list(),
+        "alwayslink": attr.bool(),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
         "_interpreted": attr.label(default = "//tools/cuda:interpreted"),
     },
@@ -184,7 +195,7 @@ NVCC_ONLY = select({
     "//conditions:default": ["//tools/cuda:nowhere"],
 })
 
-_Collected = provider(fields = ["objects", "logs", "cubins"])
+_Collected = provider(fields = ["objects", "logs", "cubins", "cubin_logs"])
 
 def _kernels_aspect_impl(target, ctx):
     own = [target[PtxasInfo]] if PtxasInfo in target else []
@@ -193,6 +204,7 @@ def _kernels_aspect_impl(target, ctx):
         objects = depset(transitive = [one.objects for one in own + below]),
         logs = depset(transitive = [one.logs for one in own + below]),
         cubins = depset(transitive = [one.cubins for one in own + below]),
+        cubin_logs = depset(transitive = [one.cubin_logs for one in own + below]),
     )]
 
 _kernels_aspect = aspect(
@@ -222,19 +234,24 @@ kernel_objects = rule(
 
 def _cubins_impl(ctx):
     parts = ["/_cuda/%s_nvcc/" % library for library in ctx.attr.libraries]
-    all = depset(transitive = [dep[_Collected].cubins for dep in ctx.attr.deps]).to_list()
-    return [DefaultInfo(files = depset([
+    all = [dep[_Collected].cubins for dep in ctx.attr.deps]
+    if ctx.attr.logs:
+        all += [dep[_Collected].cubin_logs for dep in ctx.attr.deps]
+    files = depset([
         file
-        for file in all
+        for file in depset(transitive = all).to_list()
         if [part for part in parts if part in file.path]
-    ]))]
+    ])
+    return [DefaultInfo(files = files, runfiles = ctx.runfiles(transitive_files = files))]
 
-# The kernels, for each architecture, of those cuda_libraries below `deps` that are named.
+# The kernels, for each architecture, of those cuda_libraries below `deps` that are named; with
+# logs, what ptxas said of them, too.
 cubins = rule(
     implementation = _cubins_impl,
     attrs = {
         "deps": attr.label_list(aspects = [_kernels_aspect]),
         "libraries": attr.string_list(),
+        "logs": attr.bool(),
     },
 )
 
@@ -270,8 +287,15 @@ def _chosen_library(name, enabled, emulated, testonly = False, **kwargs):
         **kwargs
     )
 
-def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **kwargs):
-    """A library of `srcs` (.cu).
+def cuda_library(
+        name,
+        srcs,
+        deps = [],
+        local_defines = [],
+        testonly = False,
+        alwayslink = False,
+        **kwargs):
+    """A library of `srcs` (.cu); alwayslink: of files that nobody calls, as cc_library's.
 
     Under --config=cuda and --config=ptx nvcc compiles them; under --config=emulated g++ does, each
     through a file of one line that includes it (a cc_library takes no .cu); otherwise the library
@@ -287,6 +311,7 @@ def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **
         local_defines = local_defines,
         tags = ["manual"],
         testonly = testonly,
+        alwayslink = alwayslink,
         deps = deps + ["//tools/cuda:runtime"],
     )
     wrappers = []
@@ -306,6 +331,7 @@ def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **
         local_defines = local_defines,
         tags = ["manual"],
         testonly = testonly,
+        alwayslink = alwayslink,
         textual_hdrs = srcs,
         deps = deps + ["//tools/cuda:runtime"],
     )

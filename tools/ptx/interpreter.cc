@@ -35,7 +35,8 @@ void RunGrid(const Function& kernel, Extent3 grid, Extent3 extent, uint64_t dyna
   const uint32_t blocks = grid.count();
   const uint32_t side_by_side = std::min(blocks, schedule.random ? 1 + schedule.Below(4) : 1);
   Statistics* statistics = Statistics::Asked();
-  if (statistics != nullptr) statistics->BeginLaunch(kernel.name);
+  if (statistics != nullptr)
+    statistics->BeginLaunch(kernel.name, extent.count(), dynamic_shared_bytes);
   std::vector<std::unique_ptr<Block>> running;
   for (uint32_t next = 0; next < side_by_side; ++next) {
     running.push_back(std::make_unique<Block>(kernel, grid, extent, dynamic_shared_bytes, params));

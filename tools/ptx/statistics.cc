@@ -28,17 +28,30 @@ double Ratio(uint64_t a, uint64_t b) {
   return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
+// The bytes of a lane's loads that touch most sectors: those that bring rows.
+size_t MainWidth(const Counts& c) {
+  const auto& of = c.sectors_of_width;
+  return static_cast<size_t>(std::max_element(of.begin(), of.end()) - of.begin());
+}
+
+constexpr char kHead[] =
+    " launches    requests    lanes  sectors     used    least bytes    x least      shared  "
+    "conflicts   bits threads  dynamic  kernel\n";
+
 std::string Line(const std::string& name, const Counts& c) {
-  char numbers[160];
-  std::snprintf(numbers, sizeof numbers, "%9llu %11llu %8.2f %8.0f%% %14llu %10.2f %11llu %10.2f  ",
-                static_cast<unsigned long long>(c.launches),
-                static_cast<unsigned long long>(c.global_requests),
-                Ratio(c.global_sectors, c.global_requests),
-                100 * Ratio(c.global_bytes, c.global_sectors * kSectorBytes),
-                static_cast<unsigned long long>(c.distinct_sectors * kSectorBytes),
-                Ratio(c.global_sectors, c.distinct_sectors),
-                static_cast<unsigned long long>(c.shared_requests),
-                Ratio(c.shared_turns, c.least_turns));
+  char numbers[200];
+  std::snprintf(
+      numbers, sizeof numbers,
+      "%9llu %11llu %8.2f %8.2f %7.0f%% %14llu %10.2f %11llu %10.2f %6llu %7llu %8llu  ",
+      static_cast<unsigned long long>(c.launches),
+      static_cast<unsigned long long>(c.global_requests), Ratio(c.global_lanes, c.global_requests),
+      Ratio(c.global_sectors, c.global_requests),
+      100 * Ratio(c.global_bytes, c.global_sectors * kSectorBytes),
+      static_cast<unsigned long long>(c.distinct_sectors * kSectorBytes),
+      Ratio(c.global_sectors, c.distinct_sectors),
+      static_cast<unsigned long long>(c.shared_requests), Ratio(c.shared_turns, c.least_turns),
+      static_cast<unsigned long long>(8 * MainWidth(c)), static_cast<unsigned long long>(c.threads),
+      static_cast<unsigned long long>(c.dynamic_shared));
   return numbers + Demangled(name) + "\n";
 }
 
@@ -53,15 +66,18 @@ Statistics* Statistics::Asked() {
   return asked;
 }
 
-void Statistics::BeginLaunch(const std::string& kernel) {
+void Statistics::BeginLaunch(const std::string& kernel, uint32_t threads, uint64_t dynamic_shared) {
   current_ = &kernels_[kernel];
   ++current_->launches;
+  current_->threads = threads;
+  current_->dynamic_shared = dynamic_shared;
   touched_.clear();
 }
 
 void Statistics::EndLaunch() { current_->distinct_sectors += touched_.size(); }
 
-void Statistics::CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes) {
+void Statistics::CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes,
+                             bool load) {
   std::set<uint64_t> sectors, distinct;
   const auto n = static_cast<uint64_t>(bytes);
   for (int l = 0; l < kLanes; ++l) {
@@ -70,8 +86,10 @@ void Statistics::CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes]
     sectors.insert(addresses[l] / kSectorBytes);  // aligned: never two
   }
   ++current_->global_requests;
+  current_->global_lanes += static_cast<uint64_t>(std::popcount(lanes));
   current_->global_bytes += n * static_cast<uint64_t>(std::popcount(lanes));
   current_->global_sectors += sectors.size();
+  if (load) current_->sectors_of_width[n] += sectors.size();
   current_->least_sectors += (distinct.size() * n + kSectorBytes - 1) / kSectorBytes;
   touched_.insert(sectors.begin(), sectors.end());
 }
@@ -99,9 +117,7 @@ std::string Statistics::Text() const {
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.global_sectors > b.second.global_sectors;
   });
-  std::string text =
-      " launches    requests  sectors     used    least bytes    x least      shared  conflicts  "
-      "kernel\n";
+  std::string text = kHead;
   for (const auto& [name, counts] : sorted) text += Line(name, counts);
   return text;
 }

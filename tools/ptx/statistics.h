@@ -4,6 +4,7 @@
 // TESSERA_PTX_STATISTICS. A request is one instruction of one warp. Global memory moves in sectors
 // of 32 bytes; shared memory gives one word of each of 32 banks at a time, so lanes that want
 // different words of a bank take turns.
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -16,8 +17,12 @@ namespace ptx {
 
 struct Counts {
   uint64_t launches = 0;
+  uint32_t threads = 0;         // a block of the last launch
+  uint64_t dynamic_shared = 0;  // bytes a block of it asked for
   uint64_t global_requests = 0, global_bytes = 0, global_sectors = 0;
-  uint64_t least_sectors = 0;     // if each request's bytes lay side by side
+  uint64_t global_lanes = 0;                       // of all requests
+  std::array<uint64_t, 33> sectors_of_width = {};  // of loads, by a lane's bytes
+  uint64_t least_sectors = 0;                      // if each request's bytes lay side by side
   uint64_t distinct_sectors = 0;  // each counted once a launch: the least that memory must move
   uint64_t shared_requests = 0, shared_turns = 0;
   uint64_t least_turns = 0;  // if no two lanes wanted different words of a bank
@@ -30,9 +35,10 @@ class Statistics {
   // Takes what was counted, and counts from 0 on.
   std::map<std::string, Counts> Take() { return std::exchange(kernels_, {}); }
 
-  void BeginLaunch(const std::string& kernel);
+  // Threads and bytes of dynamic shared memory of a block.
+  void BeginLaunch(const std::string& kernel, uint32_t threads, uint64_t dynamic_shared);
   // Lanes' addresses or offsets, of `bytes` bytes each.
-  void CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes);
+  void CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes, bool load);
   void CountShared(LaneMask lanes, const uint64_t (&offsets)[kLanes], int bytes);
   void EndLaunch();
 

@@ -135,7 +135,7 @@ void Store(Warp& warp, const Instruction& i, LaneMask lanes) {
 void Nothing(Warp&, const Instruction&, LaneMask) {}
 
 // Shared memory, wherever a generic address leads, and global memory; not local and parameters.
-void Count(Statistics& statistics, const Warp& warp, LaneMask lanes, int bytes,
+void Count(Statistics& statistics, const Warp& warp, LaneMask lanes, int bytes, Access access,
            const char* const (&places)[kLanes]) {
   const Block& block = *warp.block;
   const auto place_in = [&](const char* begin, int l) {
@@ -152,7 +152,7 @@ void Count(Statistics& statistics, const Warp& warp, LaneMask lanes, int bytes,
       global |= LaneMask{1} << l;
   });
   if (shared != 0) statistics.CountShared(shared, offsets, bytes);
-  if (global != 0) statistics.CountGlobal(global, addresses, bytes);
+  if (global != 0) statistics.CountGlobal(global, addresses, bytes, access == Access::kRead);
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ void Translate(Warp& warp, const Instruction& i, Space space, const Operand& o, 
     places[l] = PlaceOf({warp, i, l, bytes, access}, space, address);
   });
   if (warp.block->statistics != nullptr && space != Space::kParam)
-    Count(*warp.block->statistics, warp, lanes, bytes, places);
+    Count(*warp.block->statistics, warp, lanes, bytes, access, places);
 }
 
 Execute FindMemory(Instruction& i) {

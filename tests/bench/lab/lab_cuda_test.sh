@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# tools/lab_cuda with every variant of the lab, in a checkout where all is built already; and the
+# commands of it that documents show. $1 is the kind of build, $2 the root of CUDA.
+set -euo pipefail
+kind=$1 runfiles=$PWD checkout=$TEST_TMPDIR/checkout
+export CUDA_PATH=$2 PATH=$TEST_TMPDIR/bin:/usr/bin:/bin
+trap 'rm -rf "$checkout"' EXIT
+fail() {
+  echo "FAILED: $*"
+  cat "$TEST_TMPDIR"/out
+  exit 1
+}
+run() { "$checkout/tools/lab_cuda" "$@" >"$TEST_TMPDIR/out" 2>&1; }
+says() { grep -qF -- "$1" "$TEST_TMPDIR/out" || fail "it does not say: $1"; }
+
+mkdir -p "$TEST_TMPDIR/bin" "$checkout/tests"
+cp -rL "$runfiles/tools" "$checkout/tools"
+cp -rL "$runfiles/tests/layout" "$checkout/tests/layout"
+ln -s "$runfiles" "$checkout/bazel-bin"
+printf '#!/bin/bash\necho "$@" >>"%s"\n' "$TEST_TMPDIR/bazel" >"$TEST_TMPDIR/bin/bazel"
+chmod +x "$TEST_TMPDIR/bin/bazel"
+
+if [ "$kind" = ptx ]; then
+  run rows_in_flight --only ptx --rows-in-flight 1,4 || fail "exit code $?"
+  says 'RowsInFlightKernel<4>'
+  says 'LookupKernel<16, true>'
+  grep -q -- '--output_groups=+cubins_90' "$TEST_TMPDIR/bazel" || fail "what did it build?"
+  python3 - "$TEST_TMPDIR/out" <<'PYTHON'
+import sys
+text = open(sys.argv[1]).read()
+def of(label):
+    """The variant's figure with 1 and with 4 rows in flight; the library's stands beside it."""
+    lines = [line.split(label)[1] for line in text.split("\n") if label in line]
+    return [float(line.replace("%", "").split()[0]) for line in lines]
+one, four = of("bytes in flight, least")
+assert one == 16 and four > one, text
+assert all(0 < n < 256 for n in of("registers a thread")), text
+assert all(1 <= n <= 1.1 for n in of("by what the batch needs")), text
+assert of("share of peak by Little's law")[0] < of("share of peak by Little's law")[1], text
+PYTHON
+  exit
+fi
+
+run || fail "exit code $?"
+names=$(grep -o '^[a-z_0-9]*' "$TEST_TMPDIR/out" | grep .)
+for name in $names; do
+  run "$name" || fail "$name: exit code $?"
+  says "emulated GPU: every bit is right"
+  says "left out: compiling and the report need nvcc 13 or newer, and there is none"
+done
+run rows_in_flight --rows-in-flight 1,8 --dim=16,256 || fail "exit code $?"
+[ "$(grep -c 'every bit is right' "$TEST_TMPDIR/out")" = 4 ] || fail "of four points"
+says "rows_in_flight --rows-in-flight 8 --dim 256"
+
+! run rows_in_flight --dim 48 || fail "a dim that it does not take"
+says "variant rows_in_flight does not take --dim 48"
+! run no_such_variant || fail "no such variant"
+says "variant no_such_variant: there are "
+! run rows_in_flight --dim || fail "a flag without a value"
+says "--dim: expected --flag value"
+! run rows_in_flight --only ptx || fail "without nvcc"
+says "compiling and the report need nvcc 13"
+
+commands=$(grep -h '^ *tools/lab_cuda' docs/guide/research.md docs/howto/try_a_variant.md)
+while read -r command; do
+  # shellcheck disable=SC2086
+  run ${command#*tools/lab_cuda} || fail "$command: exit code $?"
+done <<<"$commands"
