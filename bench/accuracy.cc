@@ -6,14 +6,13 @@
 //
 // All topics that need no files of others are run, at small sizes, one whole run after the other,
 // as two commands would.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "bench/harness/bench_main.h"
 #include "bench/harness/compare.h"
@@ -24,6 +23,7 @@
 #include "bench/topics.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
+#include "runtime/context.h"
 #include "runtime/files/files.h"
 
 namespace tessera::bench {
@@ -74,22 +74,20 @@ Topic SpinTopic(int64_t steps) {
           .limit = "",
           .axes = {},
           .suites = {},
-          .make =
-              [steps](Context&, const Point&) {
-                Work work;
-                work.contenders = {{"spin", [steps](int) { Spin(steps); }}};
-                work.warm = true;
-                return work;
-              }};
+          .make = [steps](Context&, const Point&) {
+            Work work;
+            work.contenders = {{"spin", [steps](int) { Spin(steps); }}};
+            work.warm = true;
+            return work;
+          }};
 }
 
 double ByTheHarness(int64_t steps, int rounds) {
   double seconds = 0;
   const Topic topic = SpinTopic(steps);
   RunPoints(topic, PointsOf(topic, "", {{"threads", {"1"}}}),
-            {.rounds = rounds, .rows = [&](const std::vector<Measurement>& rows) {
-               seconds = rows[0].Median();
-             }});
+            {.rounds = rounds,
+             .rows = [&](const std::vector<Measurement>& rows) { seconds = rows[0].Median(); }});
   return seconds;
 }
 
@@ -138,7 +136,10 @@ const std::map<std::string, AxisValues>& SmallSizes() {
         {"tables", {"4"}},
         {"batch", {"512"}}}},
       {"quant",
-       {{"codec", {"int8", "int4"}}, {"dim", {"64", "128"}}, {"rows", {"200k"}}, {"tables", {"4"}},
+       {{"codec", {"int8", "int4"}},
+        {"dim", {"64", "128"}},
+        {"rows", {"200k"}},
+        {"tables", {"4"}},
         {"batch", {"512"}}}},
       {"sparse", {{"batch", {"512"}}}},
       {"train", {{"dim", {"16"}}, {"batch", {"128"}}, {"rows", {"10k"}}}},
@@ -149,7 +150,10 @@ const std::map<std::string, AxisValues>& SmallSizes() {
       {"disk", {{"rows", {"20k"}}, {"dim", {"16"}}, {"batch", {"64"}}, {"steps", {"4"}}}},
       {"eviction", {{"count", {"20k"}}, {"rows", {"10k"}}}},
       {"lab",
-       {{"kernel", {"lookup", "update"}}, {"dim", {"64"}}, {"rows", {"200k"}}, {"tables", {"4"}},
+       {{"kernel", {"lookup", "update"}},
+        {"dim", {"64"}},
+        {"rows", {"200k"}},
+        {"tables", {"4"}},
         {"batch", {"512"}}}}};
   return sizes;
 }
@@ -157,8 +161,12 @@ const std::map<std::string, AxisValues>& SmallSizes() {
 BenchRun RunAll(const Topic& topic, const Flags& flags) {
   AxisValues axes = SmallSizes().at(topic.name);
   if (topic.name != "comm" && topic.name != "plan") axes["threads"] = {"1"};
-  BenchRun run{.machine = MachineName(), .date = "", .topic = topic.name, .rounds = flags.rounds,
-               .cold = topic.cold, .rows = {}};
+  BenchRun run{.machine = MachineName(),
+               .date = "",
+               .topic = topic.name,
+               .rounds = flags.rounds,
+               .cold = topic.cold,
+               .rows = {}};
   RunPoints(topic, PointsOf(topic, "", axes),
             {.rounds = flags.rounds,
              .passes = flags.passes,

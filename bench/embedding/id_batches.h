@@ -15,7 +15,7 @@
 
 namespace tessera::bench {
 
-// What a table has of its own where tables differ.
+// Values of one table where tables differ.
 struct OwnTable {
   int64_t dim = 128;
   BagLengths lengths = {};

@@ -6,8 +6,8 @@
 
 namespace tessera::bench {
 
-// A table's rows, and where the output, or the gradient, of its bag b begins: at pooled + b · stride
-// elements. Of a sequence it is that of its b-th id.
+// A table's rows, and where the output, or the gradient, of its bag b begins: at
+// pooled + b · stride elements. Of a sequence it is that of its b-th id.
 struct LoopTable {
   void* rows = nullptr;
   int64_t dim = 0;

@@ -292,8 +292,8 @@ Facts Workload::UpdateFacts(const AnyRule& rule) const {
   Facts facts = ReuseFacts(static_cast<double>(num_ids()), static_cast<double>(distinct_rows()),
                            MeanRow(UpdatedRowBytes(rule)));
   facts.emplace_back(
-      "operations", PoolingOperations() +
-                        static_cast<double>(distinct_elements() * OperationsAnElement(rule)));
+      "operations",
+      PoolingOperations() + static_cast<double>(distinct_elements() * OperationsAnElement(rule)));
   return facts;
 }
 

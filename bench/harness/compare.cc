@@ -24,7 +24,8 @@ bool SameValues(const Measurement& a, const Measurement& b) {
 }
 
 bool SameWork(const Measurement& a, const Measurement& b) {
-  return a.threads == b.threads && a.cold == b.cold && a.contender == b.contender && SameValues(a, b);
+  return a.threads == b.threads && a.cold == b.cold && a.contender == b.contender &&
+         SameValues(a, b);
 }
 
 // The run's rows of the same work as `like`.
@@ -32,7 +33,7 @@ std::vector<const Measurement*> FindRows(const BenchRun& run, const Measurement&
   std::vector<const Measurement*> rows;
   for (const Measurement& row : run.rows)
     if (SameWork(row, like)) rows.push_back(&row);
-  const auto of_its_name = [&](const Measurement* row) { 
+  const auto of_its_name = [&](const Measurement* row) {
     return row->CaseWithoutCaches() == like.CaseWithoutCaches();
   };
   if (std::any_of(rows.begin(), rows.end(), of_its_name))

@@ -138,14 +138,27 @@ std::vector<std::vector<double>> Repeat(const std::string& name, Rounds& rounds,
   return reporter.samples();
 }
 
-// An axis that a point sets and its topic does not read would make rows that look as if they
-// depended on it.
-void CheckAllRead(const Topic& topic, const Point& watched) {
-  for (const Axis& axis : AxesOf(topic))
-    if (!watched.WasAsked(axis.name) && watched.Text(axis.name) != axis.values[0])
-      throw Error(Format("--{} {}: this case does not use it; leave it out here ({})", axis.name,
-                         watched.Text(axis.name), axis.help));
-}
+// An axis that is set and that no case reads would make rows that look as if they depended on it.
+// What one of several cases reads, as parts of a training do, may be set for all.
+class UnreadAxes {
+ public:
+  UnreadAxes(const Topic& topic, size_t cases) : axes_(AxesOf(topic)), cases_(cases) {}
+
+  // Takes note of what a case read. Throws Error, before the last case is timed, for an axis that
+  // none has read.
+  void Check(const Point& watched) {
+    std::erase_if(axes_, [&](const Axis& axis) { return watched.WasAsked(axis.name); });
+    if (--cases_ != 0) return;
+    for (const Axis& axis : axes_)
+      if (watched.Text(axis.name) != axis.values[0])
+        throw Error(Format("--{} {}: no case uses it; leave it out here ({})", axis.name,
+                           watched.Text(axis.name), axis.help));
+  }
+
+ private:
+  std::vector<Axis> axes_;
+  size_t cases_;  // left
+};
 
 // One point from its tables to its rows.
 class PointRun {
@@ -162,15 +175,15 @@ class PointRun {
   const std::string& name() const { return name_; }
 
   // between: called before each round with its number.
-  std::vector<Measurement> Run(const std::function<void(int)>& between) {
+  std::vector<Measurement> Run(UnreadAxes& unread, const std::function<void(int)>& between) {
     const Work work = topic_.make(ctx_, point_);
     TESSERA_CHECK(!work.contenders.empty(), "the topic gives nothing to time");
-    CheckAllRead(topic_, point_);
+    const bool few_ids = work.warm && point_.Text(kCachesAxis) == "auto";
+    const bool cold = StartsCold(topic_, point_) && !few_ids;
+    unread.Check(point_);
     if (options_.note)
       for (const std::string& note : work.notes) options_.note(name_, note);
     if (work.check) work.check();
-    const bool few_ids = work.warm && point_.Text(kCachesAxis) == "auto";
-    const bool cold = StartsCold(topic_, point_) && !few_ids;
     std::optional<CacheFlusher> flusher;
     if (cold) flusher.emplace(ctx_, options_.flush_bytes);
     Rounds rounds(ctx_, work, cold ? &*flusher : nullptr);
@@ -249,7 +262,7 @@ class PointRun {
   PointMachine machine_;
 };
 
-// What one pass of several has of the options.
+// Returns the options of one pass of several.
 SweepOptions PartOf(const SweepOptions& options, int pass, int passes) {
   SweepOptions part = options;
   part.rounds = options.rounds * (pass + 1) / passes - options.rounds * pass / passes;
@@ -273,6 +286,7 @@ void Append(std::vector<Measurement> rows, std::vector<Measurement>& all) {
 void RunPoints(const Topic& topic, const std::vector<Point>& points, const SweepOptions& options) {
   const int passes = std::min(options.passes, options.rounds);
   std::vector<std::vector<Measurement>> all(points.size());
+  UnreadAxes unread(topic, passes * points.size());
   for (size_t visit = 0; visit < passes * points.size(); ++visit) {
     const size_t p = visit % points.size(), pass = visit / points.size();
     const SweepOptions part = PartOf(options, static_cast<int>(pass), passes);
@@ -285,7 +299,8 @@ void RunPoints(const Topic& topic, const std::vector<Point>& points, const Sweep
     };
     try {
       tell(0);
-      Append(run.Run([&](int round) { tell(static_cast<double>(round) / part.rounds); }), all[p]);
+      const auto between = [&](int round) { tell(static_cast<double>(round) / part.rounds); };
+      Append(run.Run(unread, between), all[p]);
       if (pass + 1 == static_cast<size_t>(passes) && options.rows) options.rows(all[p]);
     } catch (const Stopped&) {
       return;

@@ -64,8 +64,9 @@ struct Topic {
   std::function<Work(Context&, const Point&)> make;
   // Bytes of memory that `make` takes for a point, about; null: little.
   std::function<double(const Point&)> memory = nullptr;
-  bool cold = true;     // what --caches auto is
-  bool ranked = false;  // tables list a point's contenders by time, the fastest first
+  bool cold = true;      // what --caches auto is
+  bool ranked = false;   // tables list a point's contenders by time, the fastest first
+  bool plugins = false;  // it takes rules of shared objects, too (embedding/plugin_rules.h)
 };
 
 }  // namespace tessera::bench

@@ -36,7 +36,7 @@ struct KernelPoint {
   double bytes = 0;
   int64_t items = 0;
   std::string item = "ids";
-  // As those of Work.
+  // Those of Work.
   std::vector<std::pair<std::string, double>> facts = {};
   std::function<std::vector<std::pair<std::string, double>>(bool cold)> details = nullptr;
 };
@@ -78,8 +78,8 @@ void CheckVariant(Context& ctx, const std::string& name, const KernelFunction<Ar
       [&] { point.check_timed(ctx, run, other_sums); });
 }
 
-// A contender with other sums is called "eigen (6e-05)", after the tolerance, which a note explains.
-// Throws Error where the kernel knows none.
+// A contender with other sums is called "eigen (6e-05)", after the tolerance, which a note
+// explains. Throws Error where the kernel knows none.
 std::string NameWithTolerance(const std::string& variant, double tolerance);
 std::string ToleranceNote(const std::string& variant, double tolerance);
 

@@ -43,9 +43,8 @@ KernelPoint<LookupArgs> Make(Context& ctx, const Point& point) {
           .bytes = data->LookupBytes(),
           .items = data->num_ids(),
           .facts = data->LookupFacts(),
-          .details = [&ctx, data](bool cold) {
-            return data->LookupHits(ctx.threads().threads(), cold);
-          }};
+          .details = [&ctx,
+                      data](bool cold) { return data->LookupHits(ctx.threads().threads(), cold); }};
 }
 
 const RegisterKernel<LookupArgs> kLookup({.name = "lookup",

@@ -87,10 +87,12 @@ KernelPoint<QuantizedLookupArgs> Make(Context& ctx, const Point& point) {
 }
 
 double MemoryOf(const Point& point) {
-  double rows = 0;
-  for (const int64_t r : ParseTableRows(point.Text("rows"), point.Int("tables")))
-    rows += static_cast<double>(r);
-  return rows * static_cast<double>(RowBytes(CodecOf(point.Text("codec")), point.Int("dim")));
+  const Shape shape = ShapeOf(point);
+  const RowCodec codec = CodecOf(point.Text("codec"));
+  double bytes = 0;
+  for (size_t t = 0; t < shape.rows.size(); ++t)
+    bytes += static_cast<double>(shape.rows[t] * RowBytes(codec, shape.DimOf(t)));
+  return bytes;
 }
 
 const RegisterKernel<QuantizedLookupArgs> kQuantized({.name = "quantized",

@@ -107,9 +107,10 @@ KernelPoint<UpdateArgs> Make(Context& ctx, const Point& point) {
           .bytes = data->work.UpdateBytes(data->rule),
           .items = data->work.num_ids(),
           .facts = data->work.UpdateFacts(data->rule),
-          .details = [&ctx, data](bool cold) {
-            return data->work.UpdateHits(data->rule, ctx.threads().threads(), cold);
-          }};
+          .details =
+              [&ctx, data](bool cold) {
+                return data->work.UpdateHits(data->rule, ctx.threads().threads(), cold);
+              }};
 }
 
 const RegisterKernel<UpdateArgs> kUpdate({.name = "update",

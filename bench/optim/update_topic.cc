@@ -148,11 +148,13 @@ const Topic& UpdateTopic() {
                  {"peers", "the cases of the comparison with FBGEMM and torch", PeerPoints()},
                  GrowthSuite()},
       .make = MakeWork,
-      .memory = [](const Point& point) {
-        const AnyRule rule = RuleOf(point.Text("rule"));
-        const DType type = ParseDType(point.Text("state-type"));
-        return TableBytes(point, [&](int64_t dim) { return StateBytesARow(rule, type, dim); });
-      }};
+      .memory =
+          [](const Point& point) {
+            const AnyRule rule = RuleOf(point.Text("rule"));
+            const DType type = ParseDType(point.Text("state-type"));
+            return TableBytes(point, [&](int64_t dim) { return StateBytesARow(rule, type, dim); });
+          },
+      .plugins = true};
   return topic;
 }
 

@@ -12,7 +12,6 @@
 #include "bench/harness/run_context.h"
 #include "bench/harness/sweep.h"
 #include "bench/harness/sweep_runner.h"
-#include "bench/optim/update_topic.h"
 #include "bench/topics.h"
 #include "cli/bench/bench_files.h"
 #include "cli/bench/bench_show.h"
@@ -227,7 +226,7 @@ void AddTopic(Command bench, const bench::Topic& topic) {
   Command command = bench.AddCommand(topic.name, topic.help);
   const auto f = std::make_shared<Flags>();
   const Flag caches = AddAxes(command, topic, f);
-  if (&topic == &bench::UpdateTopic()) AddPluginFlag(command);  // others take the library's rules
+  if (topic.plugins) AddPluginFlag(command);
   if (!topic.suites.empty()) command.Add("--suite", f->suite, SuitesHelp(topic)).Value("NAME");
   command.Add("--only", f->only, "Only cases whose name this regular expression matches")
       .Value("REGEX");

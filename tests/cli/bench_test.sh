@@ -112,7 +112,7 @@ for topic in lookup update lab; do
   json "$topic.json" 'd["rows"][0]["items"] == 16 * 3 and d["rows"][0]["share"] > 0'
 done
 has out "variant policies does not take --dim 20"
-fails_saying "--dim 64: this case does not use it" bench lookup "${few[@]}" --tables tables.json \
+fails_saying "--dim 64: no case uses it" bench lookup "${few[@]}" --tables tables.json \
   --dim 64
 fails_saying "--tables 2 with --rows criteo:50" bench lookup --rows criteo:50 --tables 2
 echo 3x >>lengths.txt
@@ -126,11 +126,11 @@ for topic in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' out); do
   fails_saying "stray: not expected" bench "$topic" stray
 done
 [ "$topic" = lab ] || fail "the topics end with $topic"
-fails_saying "--examples 7: this case does not use it" bench train --part products --dim 8 \
+fails_saying "--examples 7: no case uses it" bench train --part products --dim 8 \
   --rows 10 --batch 8 --examples 7 --threads 1
-fails_saying "--tables 3: this case does not use it" bench quant --op encode --rows 100 --tables 3 \
+fails_saying "--tables 3: no case uses it" bench quant --op encode --rows 100 --tables 3 \
   --threads 1
-fails_saying "--count 9: this case does not use it" bench eviction --ids lines:bags.txt --count 9
+fails_saying "--count 9: no case uses it" bench eviction --ids lines:bags.txt --count 9
 
 # The lab ranks a point's contenders, and takes parameters of variants as axes.
 run 0 bench lab "${small[@]}" --variants plain+policies --ahead 0,16 --min-time 0.001

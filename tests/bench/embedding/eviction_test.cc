@@ -8,10 +8,10 @@
 #include <map>
 #include <random>
 
-#include "bench/embedding/belady.h"
-#include "bench/embedding/eviction_policies.h"
-#include "bench/embedding/eviction_topic.h"
-#include "bench/embedding/id_source.h"
+#include "bench/eviction/belady.h"
+#include "bench/eviction/eviction_policies.h"
+#include "bench/eviction/eviction_topic.h"
+#include "bench/eviction/id_source.h"
 #include "bench/harness/sweep.h"
 #include "bench/harness/sweep_runner.h"
 #include "runtime/base/check.h"

@@ -102,8 +102,8 @@ TEST(TableTopics, TakeTablesOfAUser) {
     flags.insert({{"tables", {path}}, {"rows", {"1M"}}});
     EXPECT_THAT([&] { RunSmall(LookupTopic(), flags); }, ThrowsMessage<Error>(HasSubstr(saying)));
   };
-  refused({{"dim", {"32"}}}, "--dim 32: this case does not use it");
-  refused({{"rows", {"5"}}}, "--rows 5: this case does not use it");
+  refused({{"dim", {"32"}}}, "--dim 32: no case uses it");
+  refused({{"rows", {"5"}}}, "--rows 5: no case uses it");
   const std::string ids = ::testing::TempDir() + "/few.txt";
   ReplaceTextFile(ids, "1 2 3\n");
   refused({{"ids", {"text:" + ids}}}, "has a skew, and --ids text:");

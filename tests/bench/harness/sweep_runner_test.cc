@@ -247,8 +247,9 @@ TEST(RunPointsTest, AValueThatTheCaseDoesNotUseIsRefused) {
     fake.Run({.rounds = 1}, {{"codec", {"int4"}}, {"threads", {"1"}}});
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("fake/codec=int4/1t: --codec int4: this case does not use "
-                                        "it; leave it out here (how rows are stored)"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("fake/codec=int4/1t: --codec int4: no case uses it; leave it out "
+                          "here (how rows are stored)"));
   }
 }
 

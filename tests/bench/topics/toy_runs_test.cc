@@ -38,15 +38,17 @@ AxisValues SmallTraining() {
 }
 
 TEST(ToyRuns, Steps) {
-  const auto rows = RunToy(TrainTopic(), SmallTraining());
+  AxisValues flags = SmallTraining();
+  flags.erase("examples");
+  const auto rows = RunToy(TrainTopic(), flags);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].items, 64);
   EXPECT_TRUE(rows[0].HasLimit());
 }
 
 TEST(ToyRuns, ProductsBesideTheLibrarys) {
-  AxisValues flags = SmallTraining();
-  flags["part"] = {"products"};
+  AxisValues flags = {{"part", {"products"}}, {"dim", {"4"}}, {"batch", {"64"}}};
+  flags["threads"] = {"2"};
   const auto rows = RunToy(TrainTopic(), flags);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1].contender, "library");

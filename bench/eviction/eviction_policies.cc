@@ -1,4 +1,4 @@
-#include "bench/embedding/eviction_policies.h"
+#include "bench/eviction/eviction_policies.h"
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,5 +1,5 @@
-#ifndef TESSERA_BENCH_EMBEDDING_EVICTION_POLICIES_H_
-#define TESSERA_BENCH_EMBEDDING_EVICTION_POLICIES_H_
+#ifndef TESSERA_BENCH_EVICTION_EVICTION_POLICIES_H_
+#define TESSERA_BENCH_EVICTION_EVICTION_POLICIES_H_
 // Policies of managed collision when there are more ids than rows, by name, and their hits.
 //
 //   growing_E, growing_E_twice   admit_after 1 and 2
@@ -45,4 +45,4 @@ int64_t HitsOf(Context& ctx, const Policy& policy, std::span<const int64_t> ids,
                const SeeRows& see = nullptr);
 
 }  // namespace tessera::bench
-#endif  // TESSERA_BENCH_EMBEDDING_EVICTION_POLICIES_H_
+#endif  // TESSERA_BENCH_EVICTION_EVICTION_POLICIES_H_

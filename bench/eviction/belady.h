@@ -1,5 +1,5 @@
-#ifndef TESSERA_BENCH_EMBEDDING_BELADY_H_
-#define TESSERA_BENCH_EMBEDDING_BELADY_H_
+#ifndef TESSERA_BENCH_EVICTION_BELADY_H_
+#define TESSERA_BENCH_EVICTION_BELADY_H_
 // Hits of the best choice of rows on a trace known beforehand: Belady's MIN.
 //
 // Ids come in batches. At most `capacity` of them have rows when a batch comes; after it, rows go
@@ -18,4 +18,4 @@ namespace tessera::bench {
 int64_t BestHits(std::span<const int64_t> ids, int64_t batch, int64_t capacity);
 
 }  // namespace tessera::bench
-#endif  // TESSERA_BENCH_EMBEDDING_BELADY_H_
+#endif  // TESSERA_BENCH_EVICTION_BELADY_H_

@@ -1,13 +1,13 @@
-#include "bench/embedding/eviction_topic.h"
+#include "bench/eviction/eviction_topic.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <unordered_map>
 
-#include "bench/embedding/belady.h"
-#include "bench/embedding/eviction_policies.h"
-#include "bench/embedding/id_source.h"
+#include "bench/eviction/belady.h"
+#include "bench/eviction/eviction_policies.h"
+#include "bench/eviction/id_source.h"
 #include "bench/inputs/id_file.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"

@@ -1,5 +1,5 @@
-#ifndef TESSERA_BENCH_EMBEDDING_ID_SOURCE_H_
-#define TESSERA_BENCH_EMBEDDING_ID_SOURCE_H_
+#ifndef TESSERA_BENCH_EVICTION_ID_SOURCE_H_
+#define TESSERA_BENCH_EVICTION_ID_SOURCE_H_
 // Traces of ids for the eviction topic: those of files, or made up.
 #include <cstdint>
 #include <string>
@@ -24,4 +24,4 @@ RawIdTrace ReadIdSource(const std::string& text, int64_t count, int64_t rows);
 void CheckIdSource(const std::string& text);
 
 }  // namespace tessera::bench
-#endif  // TESSERA_BENCH_EMBEDDING_ID_SOURCE_H_
+#endif  // TESSERA_BENCH_EVICTION_ID_SOURCE_H_

@@ -1,4 +1,4 @@
-#include "bench/embedding/id_source.h"
+#include "bench/eviction/id_source.h"
 
 #include <algorithm>
 

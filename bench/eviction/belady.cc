@@ -1,4 +1,4 @@
-#include "bench/embedding/belady.h"
+#include "bench/eviction/belady.h"
 
 #include <algorithm>
 #include <limits>
