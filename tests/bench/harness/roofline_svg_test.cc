@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <cstdio>
 
 #include "runtime/base/check.h"
 #include "tests/bench/harness/run_for_tests.h"
