@@ -16,6 +16,9 @@ ISA_LEVELS = {
               ["-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mprfchw", "-mprefer-vector-width=512"],
 }
 
+# Options of loops that are measured, beside NATIVE_ISA.
+NATIVE_LOOPS = ["-O3", "-fno-math-errno", "-Wno-maybe-uninitialized"]
+
 # For loops that are measured with all that this machine has; aarch64 is compiled elsewhere.
 NATIVE_ISA = select({
     "//tools/aarch64:is_aarch64": [],

@@ -1,6 +1,6 @@
 #ifndef TESSERA_BENCH_PICTURES_COMPARE_SVG_H_
 #define TESSERA_BENCH_PICTURES_COMPARE_SVG_H_
-// What changed between two runs: a line a row from the low to the high end of the interval of its
+// Changes between two runs: a line a row from the low to the high end of the interval of its
 // speed, new over old, with a dot at the estimate, about a line at 1. The color is the verdict's.
 #include <string>
 

@@ -12,8 +12,8 @@ namespace {
 
 // Flags that the command has for every topic.
 const std::set<std::string> kCommandFlags = {
-    "suite", "only", "list",   "rounds",  "passes",  "cold",     "warm",  "flush-mib",
-    "json",  "csv",  "gbench", "details", "compare", "counters", "svg",   "plugin"};
+    "suite", "only", "list",   "rounds",  "passes",  "cold",     "warm", "flush-mib",
+    "json",  "csv",  "gbench", "details", "compare", "counters", "svg",  "plugin"};
 
 void ExpectDistinctNames(const Topic& topic, const std::vector<Point>& points) {
   std::set<std::string> names;
