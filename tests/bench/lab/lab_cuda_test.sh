@@ -21,7 +21,7 @@ printf '#!/bin/bash\necho "$@" >>"%s"\n' "$TEST_TMPDIR/bazel" >"$TEST_TMPDIR/bin
 chmod +x "$TEST_TMPDIR/bin/bazel"
 
 if [ "$kind" = ptx ]; then
-  run rows_in_flight --only ptx --rows-in-flight 1,4 || fail "exit code $?"
+  run rows_in_flight --only ptx --rows-in-flight 1,4 --card h200 || fail "exit code $?"
   says 'RowsInFlightKernel<4>'
   says 'LookupKernel<16, true>'
   grep -q -- '--output_groups=+cubins_90' "$TEST_TMPDIR/bazel" || fail "what did it build?"
