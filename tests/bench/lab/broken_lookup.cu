@@ -50,6 +50,8 @@ __global__ void BrokenKernel(LookupFeature f, IndexArray offsets, const float* w
   int64_t end = offsets[f.first_bag + bag + 1];
   if (faults.empty && begin == end) return;
   if (faults.boundary && end - begin > 200) --end;
+  staged[warp] = -1;
+  __syncwarp();
   const Sums sums = {f, weights, faults, staged + warp, lane};
   float* sum = shared_sums + (faults.warps_share ? lane : static_cast<int>(threadIdx.x));
   if (faults.blocks_share) sum = scratch + threadIdx.x;
