@@ -171,7 +171,6 @@ BenchRun RunAll(const Topic& topic, const Flags& flags) {
             {.rounds = flags.rounds,
              .passes = flags.passes,
              .min_seconds = flags.min_time,
-             .cold = topic.cold,
              .rows = [&](const std::vector<Measurement>& rows) {
                run.rows.insert(run.rows.end(), rows.begin(), rows.end());
              }});
