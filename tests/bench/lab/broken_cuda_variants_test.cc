@@ -71,7 +71,7 @@ TEST_F(BrokenCudaLookups, WrongNumbersAreRefused) {
 }
 
 TEST_F(BrokenCudaLookups, WhatIsWrittenBesideTheOutputIsSeen) {
-  EXPECT_THAT(ErrorOf({.beside = true}), HasSubstr("behind the last column of output row 599"));
+  EXPECT_THAT(ErrorOf({.beside = true}), HasSubstr("behind the last column of row 599"));
 }
 
 TEST_F(BrokenCudaLookups, RacesAreSeen) {
