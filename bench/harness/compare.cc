@@ -13,13 +13,15 @@
 namespace tessera::bench {
 namespace {
 
-constexpr char kNamesContenders[] = "variants";  // the lab's axis
+// Axes that say nothing of a row's work: the lab's names of contenders; and caches, where the row
+// itself says what it found.
+bool SaysNothing(const std::string& axis) { return axis == "variants" || axis == "caches"; }
 
 bool SameValues(const Measurement& a, const Measurement& b) {
   if (a.values.empty() || b.values.empty()) return a.CaseWithoutCaches() == b.CaseWithoutCaches();
   for (const auto& [axis, value] : a.values)
     for (const auto& [other_axis, other] : b.values)
-      if (axis == other_axis && axis != kNamesContenders && value != other) return false;
+      if (axis == other_axis && !SaysNothing(axis) && value != other) return false;
   return true;
 }
 
@@ -117,6 +119,7 @@ std::string NamesLine(const char* where, const std::vector<std::string>& names) 
 }
 
 std::string CountsLine(const RunComparison& comparison) {
+  if (comparison.rows.empty()) return "no row is in both runs: nothing was compared\n";
   int64_t counts[4] = {};
   for (const RowChange& row : comparison.rows) ++counts[static_cast<int>(row.verdict)];
   return Format(

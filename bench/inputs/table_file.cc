@@ -91,6 +91,9 @@ std::vector<std::string> HeadingOf(LineReader& reader, const std::string& path) 
     if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
       throw Error(Format("{}: expected a heading of rows, dim, pooling and skew, got '{}'",
                          reader.where(), name));
+  for (const std::string& name : names)
+    if (std::count(names.begin(), names.end(), name) > 1)
+      throw Error(Format("{}: expected each column once, got '{}' twice", reader.where(), name));
   return names;
 }
 

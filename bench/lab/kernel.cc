@@ -1,5 +1,6 @@
 #include "bench/lab/kernel.h"
 
+#include "bench/lab/crash_names.h"
 #include "bench/lab/interruptions.h"
 #include "runtime/base/check.h"
 
@@ -17,6 +18,7 @@ std::vector<Kernel>& Kernels() {
 
 void CheckOnThreads(const std::string& variant, const std::function<void(Context&)>& hard,
                     const std::function<void()>& timed) {
+  const CrashNames crash("variant " + variant);
   try {
     Context one({.threads = 1}), many({.threads = kThreads});
     hard(one);
@@ -27,6 +29,8 @@ void CheckOnThreads(const std::string& variant, const std::function<void(Context
     timed();
   } catch (const Error& error) {
     throw Error(Format("variant {}: {}", variant, error.what()));
+  } catch (...) {
+    throw Error(Format("variant {}: it threw something that is no tessera::Error", variant));
   }
 }
 

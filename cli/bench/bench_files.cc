@@ -80,7 +80,10 @@ void BenchFiles::Write(const bench::BenchRun& run,
 }
 
 bench::BenchRun ReadRun(const std::string& path) {
-  return bench::RunFromJson(ReadTextFile(path), path);
+  const std::string text = ReadTextFile(path);
+  if (!text.starts_with('{'))
+    throw Error(Format("{}: expected a data file that --json of tessera bench wrote", path));
+  return bench::RunFromJson(text, path);
 }
 
 }  // namespace tessera::cli

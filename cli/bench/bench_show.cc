@@ -38,6 +38,7 @@ bool SlowerThanAllowed(const bench::RowChange& row, double percent) {
 int PrintComparison(const bench::RunComparison& comparison, double allowed) {
   std::fputs(bench::ComparisonText(comparison).c_str(), stdout);
   if (allowed < 0) return 0;
+  if (comparison.rows.empty()) return 1;
   const auto slower =
       std::count_if(comparison.rows.begin(), comparison.rows.end(),
                     [&](const bench::RowChange& row) { return SlowerThanAllowed(row, allowed); });
@@ -79,7 +80,7 @@ void AddBenchShow(Command bench) {
   command
       .Add("--allow", f->allowed,
            "With --compare: exit with 1 where a row of ours became slower by more percent, or has "
-           "too few rounds to tell")
+           "too few rounds to tell, and where no row is in both runs")
       .Needs("--compare")
       .Within(NumbersFrom(0.0, 100.0))
       .Value("PERCENT");

@@ -49,6 +49,20 @@ TEST(CompareTest, RowsAreJoinedByTheirCaches) {
   EXPECT_THAT(comparison.only_old, ElementsAre("lookup/dim=16,caches=cold/1t tessera"));
 }
 
+TEST(CompareTest, AskingForColdCachesIsTheSameWorkAsFindingThemCold) {
+  Measurement asked = MadeUpRow("dim=16,caches=cold", "tessera", About(2));
+  asked.values = {{"dim", "16"}, {"caches", "cold"}};
+  Measurement found = MadeUpRow("dim=16", "tessera", About(2));
+  found.values = {{"dim", "16"}, {"caches", "auto"}};
+  EXPECT_EQ(CompareRuns(MadeUpRun({asked}), MadeUpRun({found})).rows.size(), 1u);
+}
+
+TEST(CompareTest, NothingInCommonIsSaid) {
+  const RunComparison comparison = CompareRuns(MadeUpRun({MadeUpRow("a", "tessera", About(1))}),
+                                               MadeUpRun({MadeUpRow("b", "tessera", About(1))}));
+  EXPECT_THAT(ComparisonText(comparison), HasSubstr("nothing was compared"));
+}
+
 TEST(CompareTest, SmallChangesAreNone) {
   EXPECT_EQ(ChangeOf(MadeUpRow("a", "tessera", About(1)), MadeUpRow("a", "tessera", About(1.015)))
                 .verdict,

@@ -66,6 +66,8 @@ TEST(TableFile, SaysWhereAFileIsNone) {
           "a.csv:1: expected a heading of rows, dim, pooling and skew, got 'dims'");
   refused(FileOf("b.csv", "rows,dim\n5\n"), "b.csv:2: expected 2 cells, got 1");
   refused(FileOf("c.csv", "rows,dim\n5,4\n6,wide\n"), "c.csv:3: dim: expected a number");
+  refused(FileOf("twice.csv", "rows,dim,dim\n1,2,3\n"),
+          "twice.csv:1: expected each column once, got 'dim' twice");
   refused(FileOf("d.csv", ""), "d.csv: expected a heading, got an empty file");
   refused("config:missing.json", "missing.json");
 }

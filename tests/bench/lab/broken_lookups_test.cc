@@ -123,5 +123,17 @@ TEST(BrokenLookups, FromStoredRowsAreRefusedAndTheRightOneIsNot) {
   ExpectBrokenOnesRefused<QuantizedLookupArgs>();
 }
 
+TEST(BrokenLookups, OneThatThrowsAnythingIsNamed) {
+  Checker<LookupArgs> check(Values{{"dim", "32"}});
+  check.ExpectRefused([](Context&, const LookupArgs&) { throw 1; }, "no tessera::Error");
+}
+
+TEST(BrokenLookupsDeathTest, OneThatCrashesIsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Checker<LookupArgs> check(Values{{"dim", "32"}});
+  EXPECT_DEATH(check([](Context&, const LookupArgs&) { *static_cast<volatile int*>(nullptr) = 1; }),
+               "variant broken crashed while it was checked");
+}
+
 }  // namespace
 }  // namespace tessera::bench
