@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "embedding/lookup/element.h"
@@ -37,9 +38,20 @@ void PoolBag(const LookupArgs& args, const LookupFeature& f, int64_t first, int6
   Pool<float>(args, f, first, last, sum);
 }
 
-// Compares output `output` of a feature with `expected`, rounded to its type into `rounded`.
-void CompareOutput(const LookupFeature& f, size_t feature, int64_t output,
-                   const std::vector<float>& expected, std::vector<float>& rounded) {
+// The ids [first, last): "no ids"; "ids 3, -1, 7 and 297 more".
+std::string IdsText(const LookupFeature& f, int64_t first, int64_t last) {
+  constexpr int64_t kShown = 3;
+  if (first == last) return "no ids";
+  std::string text = last - first == 1 ? "id" : "ids";
+  for (int64_t i = first; i < std::min(last, first + kShown); ++i)
+    text += Format("{} {}", i == first ? "" : ",", f.ids[i]);
+  return last - first > kShown ? Format("{} and {} more", text, last - first - kShown) : text;
+}
+
+// Compares output `output` of a feature, of the ids [first, last), with `expected`, rounded to its
+// type into `rounded`.
+void CompareOutput(const LookupFeature& f, size_t feature, int64_t output, int64_t first,
+                   int64_t last, const std::vector<float>& expected, std::vector<float>& rounded) {
   const auto size = static_cast<size_t>(SizeOf(f.output_type));
   const char* got =
       static_cast<const char*>(f.output) + static_cast<size_t>(output * f.output_stride) * size;
@@ -49,8 +61,9 @@ void CompareOutput(const LookupFeature& f, size_t feature, int64_t output,
   for (int64_t d = 0; d < f.dim; ++d) {
     const auto at = static_cast<size_t>(d) * size;
     if (std::memcmp(got + at, reinterpret_cast<const char*>(rounded.data()) + at, size) != 0)
-      TESSERA_FAIL("feature {}, output {}, column {}: expected {:.9g}, got {:.9g}", feature, output,
-                   d, LoadElement(rounded.data(), f.output_type, d),
+      TESSERA_FAIL("feature {}, output {} (of {}), column {}: expected {:.9g}, got {:.9g}", feature,
+                   output, IdsText(f, first, last), d,
+                   LoadElement(rounded.data(), f.output_type, d),
                    LoadElement(got, f.output_type, d));
   }
 }
@@ -66,9 +79,10 @@ void CheckLookup(const LookupArgs& args) {
     const int64_t outputs = none ? args.offsets[f.first_bag + f.num_bags] - first_id : f.num_bags;
     for (int64_t output = 0; output < outputs; ++output) {
       const int64_t bag = f.first_bag + output;
-      PoolBag(args, f, none ? first_id + output : args.offsets[bag],
-              none ? first_id + output + 1 : args.offsets[bag + 1], sum);
-      CompareOutput(f, k, output, sum, rounded);
+      const int64_t first = none ? first_id + output : args.offsets[bag];
+      const int64_t last = none ? first + 1 : args.offsets[bag + 1];
+      PoolBag(args, f, first, last, sum);
+      CompareOutput(f, k, output, first, last, sum, rounded);
     }
   }
 }

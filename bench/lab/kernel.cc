@@ -19,6 +19,7 @@ std::vector<Kernel>& Kernels() {
 void CheckOnThreads(const std::string& variant, const std::function<void(Context&)>& hard,
                     const std::function<void()>& timed) {
   const CrashNames crash("variant " + variant);
+  const char* batch = "a batch of edge cases";
   try {
     Context one({.threads = 1}), many({.threads = kThreads});
     hard(one);
@@ -26,9 +27,10 @@ void CheckOnThreads(const std::string& variant, const std::function<void(Context
       const Interruptions interruptions(many);
       for (int i = 0; i < kRepeats; ++i) hard(many);
     }
+    batch = "the timed batch";
     timed();
   } catch (const Error& error) {
-    throw Error(Format("variant {}: {}", variant, error.what()));
+    throw Error(Format("variant {}: on {}: {}", variant, batch, error.what()));
   } catch (...) {
     throw Error(Format("variant {}: it threw something that is no tessera::Error", variant));
   }

@@ -123,6 +123,12 @@ TEST(BrokenLookups, FromStoredRowsAreRefusedAndTheRightOneIsNot) {
   ExpectBrokenOnesRefused<QuantizedLookupArgs>();
 }
 
+TEST(BrokenLookups, AMistakeIsShownWithItsIds) {
+  Checker<LookupArgs> check(Values{{"dim", "32"}});
+  check.ExpectRefused(Lookups<LookupArgs>({.empty = true}),
+                      "on a batch of edge cases: feature 0, output 0 (of no ids), column 0");
+}
+
 TEST(BrokenLookups, OneThatThrowsAnythingIsNamed) {
   Checker<LookupArgs> check(Values{{"dim", "32"}});
   check.ExpectRefused([](Context&, const LookupArgs&) { throw 1; }, "no tessera::Error");
