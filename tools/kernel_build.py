@@ -37,6 +37,8 @@ def nvcc_version():
 
 def bazel(command, *arguments):
     """Returns what it prints on stdout; throws Failure after what it printed of an error."""
+    if command == "build":
+        print("building %s (minutes the first time)" % " ".join(arguments), file=sys.stderr)
     quiet = ["--noshow_progress", "--ui_event_filters=-info", "--show_result=0"]
     done = subprocess.run(
         ["bazel", command] + (quiet if command == "build" else []) + list(arguments),
