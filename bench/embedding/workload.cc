@@ -291,9 +291,9 @@ Facts Workload::LookupFacts() const {
 Facts Workload::UpdateFacts(const AnyRule& rule) const {
   Facts facts = ReuseFacts(static_cast<double>(num_ids()), static_cast<double>(distinct_rows()),
                            MeanRow(UpdatedRowBytes(rule)));
-  facts.emplace_back(
-      "operations",
-      PoolingOperations() + static_cast<double>(distinct_elements() * OperationsAnElement(rule)));
+  if (const int64_t operations = OperationsAnElement(rule); operations > 0)
+    facts.emplace_back("operations",
+                       PoolingOperations() + static_cast<double>(distinct_elements() * operations));
   return facts;
 }
 

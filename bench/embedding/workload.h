@@ -44,7 +44,7 @@ class Workload {
   // ReuseFacts (row_facts.h) of a batch, and "operations" of a call. A lookup adds every element of
   // the row of every id (after a product with its weight: two); a mean divides every element of
   // every output. An update does so with gradients, and its rule's operations (rule_operations.h)
-  // with every element of every distinct row.
+  // with every element of every distinct row; they are left out where those are not known.
   Facts LookupFacts() const;
   Facts UpdateFacts(const AnyRule& rule) const;
   // CacheHitFacts of the batches in turn, on this machine's caches. An update reads distinct rows.

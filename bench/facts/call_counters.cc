@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 
 namespace tessera::bench {
 namespace {
@@ -43,17 +44,10 @@ std::string WhyRefused(int error, const std::string& paranoid) {
       return "this machine has no counter for them; a virtual machine has what its host shows it";
     case EBUSY:
       return "something else has the counters all the time, such as a profiler, or the kernel's "
-             "NMI "
-             "watchdog (kernel.nmi_watchdog=0)";
+             "NMI watchdog (kernel.nmi_watchdog=0)";
     default:
       return "see perf_event_open(2)";
   }
-}
-
-std::string Listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 }  // namespace
@@ -189,7 +183,7 @@ std::vector<std::string> CallCounters::TakeNotes() {
   for (auto& [error, names] : refused_) {
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    say(Format("not counted: {}: {} ({}): {}", Listed(names), strerrorname_np(error),
+    say(Format("not counted: {}: {} ({}): {}", internal::Joined(names), strerrorname_np(error),
                std::strerror(error), WhyRefused(error, system_.Paranoid())));
   }
   if (scaled_)

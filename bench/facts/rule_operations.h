@@ -40,7 +40,8 @@ class CountedReal {
 };
 
 // The terms that the row's sums take, each with its addition, and the update. What is done once a
-// row is not counted, and neither is max_norm, which is off unless a user sets it.
+// row is not counted, and neither is max_norm, which is off unless a user sets it. 0 for Dense,
+// which has no Step, and for a rule from outside the library, which cannot be asked.
 template <typename Rule>
 int64_t OperationsAnElement(const Rule& rule) {
   if constexpr (!kNamedRule<Rule> || std::is_same_v<Rule, Dense>) {

@@ -8,6 +8,7 @@
 #include "bench/harness/result_table.h"
 #include "bench/harness/samples.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/report_text.h"
 
 namespace tessera::bench {
@@ -113,9 +114,8 @@ std::vector<std::string> Cells(const RowChange& change) {
 }
 
 std::string NamesLine(const char* where, const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "" : Format("only in the {} run: {}\n", where, text);
+  if (names.empty()) return "";
+  return Format("only in the {} run: {}\n", where, internal::Joined(names));
 }
 
 std::string CountsLine(const RunComparison& comparison) {

@@ -21,6 +21,7 @@
 #include "embedding/quantized/quantized_lookup.h"
 #include "embedding/update/update.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {
@@ -65,7 +66,7 @@ template <int... kValues>
 struct Constants {
   static Axis Named(const std::string& name, const std::string& help) {
     std::vector<std::string> values = {std::to_string(kValues)...};
-    return {name, {values[0]}, help + ": " + ListOf(values), OneOf(values)};
+    return {name, {values[0]}, help + ": " + internal::Joined(values), OneOf(values)};
   }
   // Throws Error for another value.
   template <typename Fn>
@@ -75,13 +76,6 @@ struct Constants {
         ((value == kValues && (kernel = fn.template operator()<kValues>(), true)) || ...);
     TESSERA_CHECK(found, "{} is none of the values that this variant is compiled for", value);
     return kernel;
-  }
-
- private:
-  static std::string ListOf(const std::vector<std::string>& values) {
-    std::string list;
-    for (const std::string& value : values) list += (list.empty() ? "" : ", ") + value;
-    return list;
   }
 };
 

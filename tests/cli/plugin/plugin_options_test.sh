@@ -60,6 +60,11 @@ fails_saying "or that of a shared object, by --plugin FILE" plan --tables plugin
 sizes="--rows 2000 --tables 2 --dim 8 --batch 64 --threads 1 --rounds 2"
 run 0 bench update --plugin copied_rowwise.so --rule copied_rowwise,sgd $sizes --json bench.json
 has bench.json copied_rowwise
+python3 - <<'EOM' || fail "operations of a rule that cannot be asked for them"
+import json
+for row in json.load(open("bench.json"))["rows"]:
+    assert ("operations" in row["facts"]) == (row["values"]["rule"] == "sgd"), row
+EOM
 run 0 bench update --plugin copied_adagrad.so --rule copied_adagrad $sizes --row-type f16
 fails_saying "copied_adagrad" bench update --rule copied_adagrad $sizes
 fails_saying "--plugin" bench lab --kernel update --plugin copied_adagrad.so --rule copied_adagrad
