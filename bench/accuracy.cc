@@ -34,7 +34,7 @@ constexpr double kAdded = 0.05;  // of a call's time
 struct Flags {
   std::string topics, folder;
   int rounds = 15, passes = 5;
-  double min_time = 0;
+  double min_time = 0, precision = 0;
 };
 
 // ---- work of a known time
@@ -171,6 +171,7 @@ BenchRun RunAll(const Topic& topic, const Flags& flags) {
             {.rounds = flags.rounds,
              .passes = flags.passes,
              .min_seconds = flags.min_time,
+             .precision = flags.precision / 100,
              .rows = [&](const std::vector<Measurement>& rows) {
                run.rows.insert(run.rows.end(), rows.begin(), rows.end());
              }});
@@ -251,6 +252,7 @@ int Main(int argc, char** argv) {
   app.add_option("--rounds", flags.rounds, "rounds of a run")->capture_default_str();
   app.add_option("--passes", flags.passes, "as of tessera bench")->capture_default_str();
   app.add_option("--min-time", flags.min_time, "as of tessera bench");
+  app.add_option("--precision", flags.precision, "as of tessera bench");
   app.add_option("--keep", flags.folder, "a folder for the data files of the runs");
   CLI11_PARSE(app, argc, argv);
   PrintCall(flags);

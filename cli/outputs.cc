@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "cli/files.h"
 #include "cli/interrupt.h"
@@ -108,6 +109,16 @@ void Outputs::CheckIsNamed(const std::string& path) {
     throw Error("-: expected a file's name to write to; /dev/stdout is standard output");
 }
 
+// A picture is SVG whatever it is called; viewers go by the name.
+void Outputs::CheckIsNamedAsPicture(const std::string& path, const Report& report) {
+  if (report.begins == nullptr || std::string_view(report.begins) != "<svg") return;
+  const std::string ending = fs::path(path).extension().string();
+  for (const char* other : {".png", ".pdf", ".jpg", ".jpeg", ".gif"})
+    if (ending == other)
+      throw Error(Format("{}: the picture is SVG: expected a name that ends in .svg, not in {}",
+                         path, other));
+}
+
 void Outputs::CheckFile(const std::string& path) const {
   CheckIsNamed(path);
   if (!looks_only_) return CheckWritable(path);
@@ -144,6 +155,7 @@ void Outputs::AddLines(const std::string& path, const Report& report, bool goes_
 
 void Outputs::AddReport(const std::string& path, const Report& report) {
   if (path.empty()) return;
+  CheckIsNamedAsPicture(path, report);
   CheckFile(path);
   if (IsStream(path)) return;
   CheckApart(path);

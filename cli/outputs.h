@@ -35,6 +35,7 @@ class Outputs {
 
  private:
   static void CheckIsNamed(const std::string& path);
+  static void CheckIsNamedAsPicture(const std::string& path, const Report& report);
   void CheckApart(const std::string& path, const std::string& begun_from = "") const;
   void CheckFile(const std::string& path) const;
   void Lock(const std::string& path, OutputLock::Of of);

@@ -8,8 +8,9 @@ namespace tessera::bench {
 double Timing::Median() const { return MedianOf(seconds); }
 double Timing::Quantile(double q) const { return QuantileOf(seconds, q); }
 
-std::vector<Timing> TimeCold(Context& ctx, const std::vector<Contender>& contenders, int rounds) {
-  CacheFlusher flusher(ctx);
+std::vector<Timing> TimeCold(Context& ctx, const std::vector<Contender>& contenders, int rounds,
+                             int64_t flush_bytes) {
+  CacheFlusher flusher(ctx, flush_bytes);
   std::vector<Timing> timings;
   for (const Contender& c : contenders) {
     timings.push_back({c.name, {}});

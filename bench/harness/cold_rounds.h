@@ -16,6 +16,9 @@ struct Contender {
   std::string name;
   std::function<void(int round)> run;
   std::function<void(int round)> before = nullptr;  // done before each run, and not timed
+  // Throws Error where its result is wrong. Called once, untimed, by RunPoints, which then leaves
+  // the contender out.
+  std::function<void()> check = nullptr;
 };
 
 template <typename Work>
@@ -32,9 +35,10 @@ struct Timing {
   double Quantile(double q) const;
 };
 
-// `rounds` times: for each contender, twice the last-level cache is read by all threads, then its
-// run is timed.
-std::vector<Timing> TimeCold(Context& ctx, const std::vector<Contender>& contenders, int rounds);
+// `rounds` times: for each contender, `flush_bytes` are read by all threads (cache_flusher.h), then
+// its run is timed.
+std::vector<Timing> TimeCold(Context& ctx, const std::vector<Contender>& contenders, int rounds,
+                             int64_t flush_bytes = 0);
 
 // Median over rounds of reference / timing: how much of the reference's speed was reached.
 double Share(const Timing& reference, const Timing& timing);

@@ -49,6 +49,10 @@ void CheckComparable(const BenchRun& old_run, const BenchRun& new_run);
 // REQUIRES: as CheckComparable says.
 RunComparison CompareRuns(const BenchRun& old_run, const BenchRun& new_run);
 
+// The least change of a row's speed that CompareRuns finds in 19 of 20 pairs of runs with as many
+// rounds that spread as much: 0.05 is 5 %. Infinite where they are too few to find any.
+double LeastFoundChange(const Measurement& row);
+
 // A table, what only one run has, what a verdict rests on, and a warning where machines differ.
 std::string ComparisonText(const RunComparison& comparison);
 

@@ -1,15 +1,16 @@
 #include "bench/harness/sweep_runner.h"
 
-#include <benchmark/benchmark.h>
-
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <map>
 #include <numeric>
 #include <optional>
 
 #include "bench/harness/cache_flusher.h"
+#include "bench/harness/compare.h"
 #include "bench/harness/machine_axes.h"
+#include "bench/harness/rounds.h"
 #include "bench/harness/samples.h"
 #include "bench/harness/sweep.h"
 #include "runtime/base/check.h"
@@ -18,125 +19,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr double kWarmStretch = 1e-3;  // seconds that calls from warm caches are timed together
-constexpr double kMaxCalls = 1e6;
-constexpr size_t kMaxRounds = 10'000;
-
-// The counter that carries a contender's seconds through Google Benchmark.
-std::string CounterOf(size_t contender) { return std::to_string(contender); }
-
-// The contenders of one point, the limit last, and how they are timed.
-class Rounds {
- public:
-  Rounds(Context& ctx, const Work& work, CacheFlusher* flusher)
-      : ctx_(ctx), flusher_(flusher), contenders_(work.contenders) {
-    if (work.limit.run) contenders_.push_back(work.limit);
-    for (const Contender& contender : contenders_) calls_.push_back(CallsOf(contender));
-  }
-
-  size_t size() const { return contenders_.size(); }
-  int calls() const { return calls_[0]; }  // of ours in a round
-
-  // Seconds of one call of each contender.
-  std::vector<double> Next() {
-    std::vector<double> seconds(size());
-    for (size_t i = 0; i < size(); ++i) {
-      const size_t c = round_ % 2 == 0 ? i : size() - 1 - i;
-      seconds[c] = Time(contenders_[c], calls_[c]);
-    }
-    ++round_;
-    return seconds;
-  }
-
-  // The calls of a round of contender `c`, to be counted.
-  CountedCalls Counted(size_t c) {
-    return {[this, c](int round) { Prepare(contenders_[c], round); },
-            [this, c](int round) { Run(contenders_[c], round, calls_[c]); }, calls_[c]};
-  }
-
- private:
-  // Also the first calls of all, for pages and branch predictors.
-  int CallsOf(const Contender& contender) {
-    if (contender.before) contender.before(0);
-    const double first = SecondsOf([&] { contender.run(0); });
-    if (flusher_ != nullptr || contender.before || first > kWarmStretch) return 1;
-    const double one = SecondsOf([&] { contender.run(1); });
-    return static_cast<int>(std::clamp(std::ceil(kWarmStretch / one), 1.0, kMaxCalls));
-  }
-
-  void Prepare(const Contender& contender, int round) {
-    if (contender.before) contender.before(round);
-    if (flusher_ != nullptr) flusher_->Flush(ctx_);
-  }
-
-  static void Run(const Contender& contender, int round, int calls) {
-    for (int call = 0; call < calls; ++call) contender.run(round * calls + call);
-  }
-
-  double Time(const Contender& contender, int calls) {
-    Prepare(contender, round_);
-    return SecondsOf([&] { Run(contender, round_, calls); }) / calls;
-  }
-
-  Context& ctx_;
-  CacheFlusher* flusher_;  // null: warm
-  std::vector<Contender> contenders_;
-  std::vector<int> calls_;
-  int round_ = 0;
-};
-
-// Samples of each contender, from the counters of a benchmark's repetitions.
-class SampleReporter : public benchmark::BenchmarkReporter {
- public:
-  explicit SampleReporter(size_t contenders) : samples_(contenders) {}
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs) {
-      if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
-      for (size_t c = 0; c < samples_.size(); ++c)
-        samples_[c].push_back(run.counters.at(CounterOf(c)).value);
-    }
-  }
-  const std::vector<std::vector<double>>& samples() const { return samples_; }
-
- private:
-  std::vector<std::vector<double>> samples_;
-};
-
-// Thrown through nothing but our own code.
-struct Stopped {};
-
-// `count` rounds as repetitions of one benchmark. between: called before each with its number.
-std::vector<std::vector<double>> Repeat(const std::string& name, Rounds& rounds, int count,
-                                        const std::function<void(int)>& between) {
-  std::exception_ptr failure;
-  int done = 0;
-  const auto repetition = [&](benchmark::State& state) {
-    for (auto _ : state) {
-      try {
-        if (failure) break;
-        between(done++);
-        const std::vector<double> seconds = rounds.Next();
-        for (size_t c = 0; c < seconds.size(); ++c) state.counters[CounterOf(c)] = seconds[c];
-        state.SetIterationTime(seconds[0]);
-      } catch (...) {
-        failure = std::current_exception();
-        state.SkipWithError("failed");
-        break;
-      }
-    }
-    if (failure) state.SkipWithError("failed");
-  };
-  SampleReporter reporter(rounds.size());
-  benchmark::RegisterBenchmark(name.c_str(), repetition)
-      ->Iterations(1)
-      ->Repetitions(count)
-      ->UseManualTime();
-  benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, ".");
-  benchmark::ClearRegisteredBenchmarks();
-  if (failure) std::rethrow_exception(failure);
-  return reporter.samples();
-}
+constexpr size_t kMaxRounds = 10'000, kMaxPreciseRounds = 1000;
 
 // An axis that is set and that no case reads would make rows that look as if they depended on it.
 // What one of several cases reads, as parts of a training do, may be set for all.
@@ -160,13 +43,23 @@ class UnreadAxes {
   size_t cases_;  // left
 };
 
+using Mistakes = std::map<std::string, std::string>;  // by contender
+
+std::string MistakesText(const Mistakes& mistakes) {
+  std::string text;
+  for (const auto& [contender, mistake] : mistakes) text += (text.empty() ? "" : "\n") + mistake;
+  return text;
+}
+
 // One point from its tables to its rows.
 class PointRun {
  public:
-  PointRun(const Topic& topic, const Point& point, const SweepOptions& options)
+  // mistakes: contenders that a check has refused, which are left out; others are added.
+  PointRun(const Topic& topic, const Point& point, const SweepOptions& options, Mistakes& mistakes)
       : topic_(topic),
         point_(point.Watched()),
         options_(options),
+        mistakes_(mistakes),
         threads_(static_cast<int>(point_.Int("threads"))),
         name_(Format("{}/{}/{}t", topic.name, point.label(), threads_)),
         ctx_({.threads = threads_, .seed = SeedOf(point_)}),
@@ -174,16 +67,18 @@ class PointRun {
 
   const std::string& name() const { return name_; }
 
-  // between: called before each round with its number.
-  std::vector<Measurement> Run(UnreadAxes& unread, const std::function<void(int)>& between) {
-    const Work work = topic_.make(ctx_, point_);
+  // unread: null where a run before this one has told it what the point reads. between: called
+  // before each round with its number.
+  std::vector<Measurement> Run(UnreadAxes* unread, const std::function<void(int)>& between) {
+    Work work = topic_.make(ctx_, point_);
     TESSERA_CHECK(!work.contenders.empty(), "the topic gives nothing to time");
     const bool few_ids = work.warm && point_.Text(kCachesAxis) == "auto";
     const bool cold = StartsCold(topic_, point_) && !few_ids;
-    unread.Check(point_);
+    if (unread) unread->Check(point_);
     if (options_.note)
       for (const std::string& note : work.notes) options_.note(name_, note);
     if (work.check) work.check();
+    LeaveOutWrong(work.contenders);
     std::optional<CacheFlusher> flusher;
     if (cold) flusher.emplace(ctx_, options_.flush_bytes);
     Rounds rounds(ctx_, work, cold ? &*flusher : nullptr);
@@ -193,10 +88,33 @@ class PointRun {
   }
 
  private:
+  // Throws Error where the first contender, ours, is wrong, or all others are.
+  void LeaveOutWrong(std::vector<Contender>& contenders) {
+    const size_t all = contenders.size();
+    const std::string ours = contenders[0].name;
+    std::erase_if(contenders, [&](const Contender& c) { return IsWrong(c); });
+    if (contenders.size() == all) return;
+    if (mistakes_.contains(ours) || contenders.size() < 2) throw Error(MistakesText(mistakes_));
+  }
+
+  bool IsWrong(const Contender& contender) {
+    if (mistakes_.contains(contender.name)) return true;
+    try {
+      if (contender.check) contender.check();
+      return false;
+    } catch (const Error& error) {
+      mistakes_[contender.name] = error.what();
+    }
+    if (options_.note)
+      options_.note(name_, Format("{} is wrong and is left out; the error at the end says why",
+                                  contender.name));
+    return true;
+  }
+
   // options_.rounds rounds, and more until ours took min_seconds together.
   std::vector<std::vector<double>> RepeatLongEnough(Rounds& rounds,
                                                     const std::function<void(int)>& between) const {
-    auto samples = Repeat(name_, rounds, options_.rounds, between);
+    auto samples = rounds.Repeat(name_, options_.rounds, between);
     while (true) {
       const std::vector<double>& ours = samples[0];
       const double took = std::accumulate(ours.begin(), ours.end(), 0.0) * rounds.calls();
@@ -205,7 +123,7 @@ class PointRun {
           std::ceil((options_.min_seconds / took - 1) * static_cast<double>(ours.size()));
       const int count =
           static_cast<int>(std::clamp(more, 1.0, static_cast<double>(kMaxRounds - ours.size())));
-      const auto next = Repeat(name_, rounds, count, [&](int) { between(options_.rounds); });
+      const auto next = rounds.Repeat(name_, count, [&](int) { between(options_.rounds); });
       for (size_t c = 0; c < samples.size(); ++c)
         samples[c].insert(samples[c].end(), next[c].begin(), next[c].end());
     }
@@ -256,58 +174,151 @@ class PointRun {
   const Topic& topic_;
   Point point_;
   const SweepOptions& options_;
+  Mistakes& mistakes_;
   int threads_;
   std::string name_;
   Context ctx_;
   PointMachine machine_;
 };
 
-// Returns the options of one pass of several.
-SweepOptions PartOf(const SweepOptions& options, int pass, int passes) {
-  SweepOptions part = options;
-  part.rounds = options.rounds * (pass + 1) / passes - options.rounds * pass / passes;
-  part.min_seconds = options.min_seconds / passes;
-  if (pass > 0) part.note = nullptr;
-  return part;
+void Prepend(const std::vector<double>& before, std::vector<double>& samples) {
+  samples.insert(samples.begin(), before.begin(), before.end());
 }
 
-// Adds the samples of a point's rows to those of the passes before.
+// Adds the samples of a point's rows to those of the passes before. A contender that this pass left
+// out is left out of all.
 void Append(std::vector<Measurement> rows, std::vector<Measurement>& all) {
-  for (size_t r = 0; r < all.size(); ++r) {
-    rows[r].seconds.insert(rows[r].seconds.begin(), all[r].seconds.begin(), all[r].seconds.end());
-    rows[r].limit_seconds.insert(rows[r].limit_seconds.begin(), all[r].limit_seconds.begin(),
-                                 all[r].limit_seconds.end());
-  }
+  for (Measurement& row : rows)
+    for (const Measurement& before : all)
+      if (before.contender == row.contender) {
+        Prepend(before.seconds, row.seconds);
+        Prepend(before.limit_seconds, row.limit_seconds);
+      }
   all = std::move(rows);
 }
+
+// Thrown through nothing but our own code.
+struct Stopped {};
+
+// A point between its passes.
+struct Visited {
+  std::vector<Measurement> rows;
+  Mistakes mistakes;
+  std::string name;
+  int next_rounds = 0;  // of its next pass
+  bool done = false;
+};
+
+class Sweep {
+ public:
+  Sweep(const Topic& topic, const std::vector<Point>& points, const SweepOptions& options)
+      : topic_(topic),
+        points_(points),
+        options_(options),
+        passes_(std::min(options.passes, options.rounds)),
+        unread_(topic, points.size()),
+        visited_(points.size()) {}
+
+  void Run() {
+    try {
+      for (int pass = 0; given_ < points_.size(); ++pass)
+        for (size_t p = 0; p < points_.size(); ++p)
+          if (!visited_[p].done) Visit(p, pass);
+    } catch (const Stopped&) {
+      return;
+    }
+    ThrowMistakes();
+  }
+
+ private:
+  void Visit(size_t p, int pass) {
+    Visited& visited = visited_[p];
+    const SweepOptions part = PartOf(visited, pass);
+    PointRun run(topic_, points_[p], part, visited.mistakes);
+    visited.name = run.name();
+    const auto between = [&](int round) {
+      Tell(p, pass, static_cast<double>(round) / part.rounds);
+    };
+    try {
+      between(0);
+      Append(run.Run(pass == 0 ? &unread_ : nullptr, between), visited.rows);
+    } catch (const std::exception& error) {
+      throw Error(Format("{}: {}", run.name(), error.what()));
+    }
+    if (pass + 1 < passes_) return;
+    visited.next_rounds = MoreRounds(visited);
+    visited.done = visited.next_rounds == 0;
+    GiveRows();
+  }
+
+  // The options of a point's pass.
+  SweepOptions PartOf(const Visited& visited, int pass) const {
+    SweepOptions part = options_;
+    part.rounds = options_.rounds * (pass + 1) / passes_ - options_.rounds * pass / passes_;
+    part.min_seconds = options_.min_seconds / passes_;
+    if (pass > 0) part.note = nullptr;
+    if (pass < passes_) return part;
+    part.rounds = visited.next_rounds;
+    part.min_seconds = 0;
+    return part;
+  }
+
+  // How many the point's next pass has; 0: it is timed well enough, or often enough.
+  int MoreRounds(const Visited& visited) const {
+    const size_t rounds = visited.rows[0].seconds.size();
+    double change = 0;
+    for (const Measurement& row : visited.rows) change = std::max(change, LeastFoundChange(row));
+    if (options_.precision == 0 || change <= options_.precision) return 0;
+    if (rounds >= kMaxPreciseRounds) {
+      if (options_.note)
+        options_.note(visited.name, Format("after {} rounds a change is found from {:.1f} % on",
+                                           rounds, 100 * change));
+      return 0;
+    }
+    const double ratio = std::min(2.0, std::pow(change / options_.precision, 2));
+    const auto wanted = static_cast<size_t>(std::ceil(ratio * static_cast<double>(rounds)));
+    return static_cast<int>(std::min(std::max(wanted, rounds + 1), kMaxPreciseRounds) - rounds);
+  }
+
+  // The rows of all points that are done, up to the first that is not.
+  void GiveRows() {
+    for (; given_ < points_.size() && visited_[given_].done; ++given_)
+      if (options_.rows) options_.rows(visited_[given_].rows);
+  }
+
+  // part: of the point's pass that is over.
+  void Tell(size_t p, int pass, double part) {
+    if (options_.stop && options_.stop()) throw Stopped();
+    if (!options_.progress) return;
+    const auto points = static_cast<double>(points_.size());
+    const double over = pass < passes_ ? (pass * points + static_cast<double>(p) + part) / passes_
+                                       : static_cast<double>(given_);
+    progress_ = std::max(progress_, over / points);
+    options_.progress(visited_[p].name, progress_);
+  }
+
+  void ThrowMistakes() const {
+    std::string text;
+    for (const Visited& visited : visited_)
+      if (!visited.mistakes.empty())
+        text += Format("\n{}: {}", visited.name, MistakesText(visited.mistakes));
+    if (!text.empty()) throw Error("contenders that are wrong were left out:" + text);
+  }
+
+  const Topic& topic_;
+  const std::vector<Point>& points_;
+  const SweepOptions& options_;
+  const int passes_;
+  UnreadAxes unread_;
+  std::vector<Visited> visited_;
+  size_t given_ = 0;  // of whom rows were given
+  double progress_ = 0;
+};
 
 }  // namespace
 
 void RunPoints(const Topic& topic, const std::vector<Point>& points, const SweepOptions& options) {
-  const int passes = std::min(options.passes, options.rounds);
-  std::vector<std::vector<Measurement>> all(points.size());
-  UnreadAxes unread(topic, passes * points.size());
-  for (size_t visit = 0; visit < passes * points.size(); ++visit) {
-    const size_t p = visit % points.size(), pass = visit / points.size();
-    const SweepOptions part = PartOf(options, static_cast<int>(pass), passes);
-    PointRun run(topic, points[p], part);
-    const auto tell = [&](double done) {
-      if (options.stop && options.stop()) throw Stopped();
-      if (options.progress)
-        options.progress(run.name(), (static_cast<double>(visit) + done) /
-                                         static_cast<double>(passes * points.size()));
-    };
-    try {
-      tell(0);
-      const auto between = [&](int round) { tell(static_cast<double>(round) / part.rounds); };
-      Append(run.Run(unread, between), all[p]);
-      if (pass + 1 == static_cast<size_t>(passes) && options.rows) options.rows(all[p]);
-    } catch (const Stopped&) {
-      return;
-    } catch (const std::exception& error) {
-      throw Error(Format("{}: {}", run.name(), error.what()));
-    }
-  }
+  Sweep(topic, points, options).Run();
 }
 
 }  // namespace tessera::bench

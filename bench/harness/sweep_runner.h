@@ -20,7 +20,10 @@ struct SweepOptions {
   // What others do to the machine, and where memory lies, then differs inside a run as it does from
   // one run to the next.
   int passes = 1;
-  double min_seconds = 0;            // rounds go on until ours took as long, all together
+  double min_seconds = 0;  // rounds go on until ours took as long, all together
+  // Passes go on until each row is so well known that CompareRuns finds a change of this share of
+  // its speed (LeastFoundChange), with at most 1,000 rounds of a point. 0: they do not.
+  double precision = 0;
   CallCounters* counters = nullptr;  // rows have what these count as facts
   bool details = false;              // rows have the facts of Work::details, too
   int64_t flush_bytes = 0;           // read to flush them; 0: see CacheFlusher
@@ -36,7 +39,8 @@ struct SweepOptions {
 };
 
 // REQUIRES: points of PointsOf, rounds > 0. Throws Error, naming topic and case, where a point
-// cannot be made, its check fails, or a contender does.
+// cannot be made, its check fails, or a contender does. Contenders beside ours that are wrong are
+// left out while another one is right; the Error then comes after the last point.
 void RunPoints(const Topic& topic, const std::vector<Point>& points, const SweepOptions& options);
 
 }  // namespace tessera::bench

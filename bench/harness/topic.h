@@ -27,7 +27,8 @@ struct Axis {
 
 // A point made ready: its tables and batches live as long as the closures.
 struct Work {
-  std::function<void()> check;        // throws where a result is wrong; called once, untimed
+  // Throws Error where a result is wrong, which ends the run; called once, untimed.
+  std::function<void()> check;
   std::vector<Contender> contenders;  // ours first, named "tessera"; then variants beside it
   Contender limit = {};               // what the machine allows; without a run: none is known
   double bytes = 0;          // moved by one call, counted as the topic says; 0: not counted

@@ -80,25 +80,31 @@ void AddWords(std::string_view line, int64_t skip, Words& words) {
   }
 }
 
-void AddColumn(std::string_view line, int64_t column, Words& words) {
-  for (; column > 1; --column) {
+// Returns how many columns the line has, at most `column`.
+int64_t AddColumn(std::string_view line, int64_t column, Words& words) {
+  for (int64_t at = 1; at < column; ++at) {
     const size_t tab = line.find('\t');
-    if (tab == std::string_view::npos) return;
+    if (tab == std::string_view::npos) return at;
     line.remove_prefix(tab + 1);
   }
   const std::string_view word = line.substr(0, line.find('\t'));
   if (!word.empty()) words.Add(word);
+  return column;
 }
 
 IdFile ReadText(const Source& source) {
   LineReader reader({source.path});
   Words words;
+  int64_t columns = 0;
   for (std::string_view line; reader.Next(line); words.EndBag()) {
     if (source.kind == "column")
-      AddColumn(line, source.column, words);
+      columns = std::max(columns, AddColumn(line, source.column, words));
     else
       AddWords(line, source.kind == "bags" ? 1 : 0, words);
   }
+  if (columns < source.column)
+    throw Error(Format("{}: expected a column {} between tabs; its lines have at most {}",
+                       source.path, source.column, columns));
   return std::move(words).File(source.kind == "lines" || source.kind == "bags");
 }
 
@@ -237,7 +243,7 @@ std::vector<int64_t> RowsOfIds(const IdFile& file, const IdTable& table, int64_t
       if (!IsRow(table.ids[i], rows))
         throw Error(
             Format("{}: id {} (place {}) is no row of a table of {} rows; --remap dense or "
-                   "hash makes rows of ids, or give more --rows",
+                   "hash makes rows of ids, or give the table more rows",
                    what, table.ids[i], i, rows));
     return table.ids;
   }
@@ -251,8 +257,9 @@ std::vector<int64_t> RowsOfIds(const IdFile& file, const IdTable& table, int64_t
   renamed = RenamedDensely(table.ids);
   const int64_t distinct = *std::max_element(renamed.begin(), renamed.end()) + 1;
   if (distinct > rows)
-    throw Error(Format("{}: {} distinct ids do not fit --rows {}; --remap hash lets ids share rows",
-                       what, distinct, rows));
+    throw Error(Format(
+        "{}: {} distinct ids do not fit a table of {} rows; --remap hash lets ids share rows", what,
+        distinct, rows));
   return renamed;
 }
 

@@ -103,6 +103,7 @@ std::vector<FileTable> ReadCsv(const std::string& path) {
   std::vector<FileTable> tables;
   for (std::string_view line; reader.Next(line);) {
     const std::vector<std::string> words = SplitLine(line);
+    if (words == std::vector<std::string>{""}) continue;  // a blank line
     if (words.size() != names.size())
       throw Error(
           Format("{}: expected {} cells, got {}", reader.where(), names.size(), words.size()));

@@ -2,12 +2,14 @@
 
 #include "bench/lab/crash_names.h"
 #include "bench/lab/interruptions.h"
+#include "bench/lab/slow_check.h"
 #include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {
 
 constexpr int kThreads = 4, kRepeats = 10;
+constexpr std::chrono::seconds kPatience{60};
 
 }  // namespace
 
@@ -19,6 +21,7 @@ std::vector<Kernel>& Kernels() {
 void CheckOnThreads(const std::string& variant, const std::function<void(Context&)>& hard,
                     const std::function<void()>& timed) {
   const CrashNames crash("variant " + variant);
+  const SlowCheck slow("variant " + variant, kPatience);
   const char* batch = "a batch of edge cases";
   try {
     Context one({.threads = 1}), many({.threads = kThreads});

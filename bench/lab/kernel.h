@@ -93,12 +93,12 @@ void Contend(Context& ctx, const std::shared_ptr<const KernelPoint<Args>>& point
     name = NameWithTolerance(variant.name, point->tolerance);
     work.notes.push_back(ToleranceNote(name, point->tolerance));
   }
-  work.check = [&ctx, point, name, run, other_sums, others = work.check] {
-    if (others) others();
-    CheckVariant(ctx, name, run, *point, other_sums);
-  };
   work.contenders.push_back(
-      {name, [&ctx, point, run](int round) { run(ctx, point->args(round)); }, point->before});
+      {.name = name,
+       .run = [&ctx, point, run](int round) { run(ctx, point->args(round)); },
+       .before = point->before,
+       .check = [&ctx, point, name, run,
+                 other_sums] { CheckVariant(ctx, name, run, *point, other_sums); }});
 }
 
 // Ours, and the variants with these names in their order.

@@ -6,6 +6,7 @@
 #include "bench/harness/sweep.h"
 #include "bench/lab/kernel.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {
@@ -109,12 +110,20 @@ Work MakeWork(Context& ctx, const Point& point) {
   return work;
 }
 
+bool IsVariantOfAnyKernel(const std::string& name) {
+  return std::ranges::any_of(
+      SortedKernels(), [&](const Kernel& kernel) { return Contains(VariantNames(kernel), name); });
+}
+
 void CheckVariantNames(const std::string& text) {
   if (text == "all") return;
-  std::set<std::string> names;
-  for (const Kernel& kernel : SortedKernels())
-    for (const std::string& name : VariantNames(kernel)) names.insert(name);
-  for (const std::string& name : Split(text)) OneOf(Names(names.begin(), names.end()))(name);
+  for (const std::string& name : Split(text)) {
+    if (IsVariantOfAnyKernel(name)) continue;
+    std::string known;
+    for (const Kernel& kernel : SortedKernels())
+      known += Format("; {} has {}", kernel.name, internal::Joined(VariantNames(kernel)));
+    throw Error(Format("no kernel has a variant '{}'{}", name, known));
+  }
 }
 
 // An axis, and who reads it.

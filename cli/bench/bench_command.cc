@@ -21,6 +21,7 @@
 #include "cli/memory_limit_flag.h"
 #include "cli/show/measure_progress.h"
 #include "cli/show/numbers.h"
+#include "embedding/plugin_rules.h"
 #include "runtime/base/check.h"
 #include "runtime/base/joined.h"
 #include "runtime/base/machine.h"
@@ -64,7 +65,7 @@ struct Flags {
   std::string suite, only;
   BenchFiles files;
   int rounds = 15, passes = 1;
-  double min_time = 0;
+  double min_time = 0, precision = 0;  // precision: percent
   int64_t flush_mib = 0;
   std::string memory_limit;
   bool list = false, cold = false, warm = false, details = false, counters = false;
@@ -77,6 +78,16 @@ std::string Today() {
   char text[16];
   std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
   return text;
+}
+
+// With the shared objects of --plugin, whose rules rows may be of.
+std::vector<std::pair<std::string, std::string>> ContextOfRun() {
+  auto context = bench::RunContext();
+  std::vector<std::string> plugins;
+  for (const RulePlugin* plugin : LoadedRulePlugins())
+    plugins.push_back(Format("{} ({}, sha256 {})", plugin->rule(), plugin->path, plugin->sha256));
+  if (!plugins.empty()) context.emplace_back("plugins", internal::Joined(plugins));
+  return context;
 }
 
 std::string Heading(const bench::Topic& topic, const bench::BenchRun& run, bool warm_too) {
@@ -108,6 +119,7 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
       {.rounds = flags.rounds,
        .passes = flags.passes,
        .min_seconds = flags.min_time,
+       .precision = flags.precision / 100,
        .counters = flags.counters ? &counters : nullptr,
        .details = flags.details,
        .flush_bytes = flags.flush_mib << 20,
@@ -173,7 +185,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
                          .rounds = flags.rounds,
                          .cold = any_cold,
                          .rows = {},
-                         .context = bench::RunContext()};
+                         .context = ContextOfRun()};
   if (old) bench::CheckComparable(*old, run);
   std::fputs(Heading(topic, run, any_cold && !all_cold).c_str(), stdout);
   std::exception_ptr failure;  // what was measured before it is kept
@@ -183,7 +195,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
     failure = std::current_exception();
   }
   std::fputs(("\n" + bench::ResultTable::Warnings(run.rows)).c_str(), stdout);
-  if (old && !failure)
+  if (old && !run.rows.empty())
     std::fputs(bench::ComparisonText(bench::CompareRuns(*old, run)).c_str(), stdout);
   flags.files.Write(run, old);
   if (failure) std::rethrow_exception(failure);
@@ -249,6 +261,12 @@ void AddTopic(Command bench, const bench::Topic& topic) {
            "all)")
       .Within(NumbersFrom(0.0, 3600.0))
       .Value("SECONDS");
+  command
+      .Add("--precision", f->precision,
+           "Go through the cases again until each is timed so well that --compare would find a "
+           "change of this many percent in 19 of 20 runs (at most 1,000 rounds a case)")
+      .Within(NumbersFrom(0.1, 100.0))
+      .Value("PERCENT");
   Flag cold = command.Add("--cold", f->cold, "Short for --caches cold").Excludes(caches);
   command.Add("--warm", f->warm, "Short for --caches warm").Excludes(cold).Excludes(caches);
   command

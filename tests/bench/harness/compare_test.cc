@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <random>
+
 #include "runtime/base/check.h"
 #include "tests/bench/harness/run_for_tests.h"
 
@@ -116,6 +120,36 @@ TEST(CompareTest, AnIntervalHoldsTheChangeAndEndsShortOfOneWhereItIsReal) {
       ChangeOf(MadeUpRow("a", "tessera", About(1)), MadeUpRow("a", "tessera", About(1)));
   EXPECT_LT(same.speed_low, 1);
   EXPECT_LT(1, same.speed_high);
+}
+
+// `rounds` times of mean `seconds` that spread by 8 %, drawn anew with each seed.
+Measurement DrawnRow(double seconds, int rounds, unsigned seed) {
+  std::mt19937 draws(seed);
+  std::lognormal_distribution<double> spread(std::log(seconds), 0.08);
+  std::vector<double> samples;
+  for (int i = 0; i < rounds; ++i) samples.push_back(spread(draws));
+  return MadeUpRow("a", "tessera", std::move(samples));
+}
+
+TEST(CompareTest, TheLeastFoundChangeIsFoundInNineteenOfTwentyPairs) {
+  for (const int rounds : {15, 60}) {
+    int found = 0, invented = 0;
+    double mean = 0;
+    constexpr int kPairs = 200;
+    for (unsigned pair = 0; pair < kPairs; ++pair) {
+      const Measurement before = DrawnRow(1, rounds, 3 * pair);
+      const double change = LeastFoundChange(DrawnRow(1, rounds, 3 * pair + 1));
+      mean += change / kPairs;
+      found +=
+          ChangeOf(before, DrawnRow(1 + change, rounds, 3 * pair + 2)).verdict == Verdict::kSlower;
+      invented += ChangeOf(before, DrawnRow(1, rounds, 3 * pair + 2)).verdict != Verdict::kSame;
+    }
+    EXPECT_NEAR(mean, std::expm1(4.22 * 0.08 * std::sqrt(2.0 / rounds)), 0.15 * mean);
+    EXPECT_GT(found, 0.9 * kPairs) << rounds;
+    EXPECT_LT(invented, 0.03 * kPairs) << rounds;
+  }
+  EXPECT_EQ(LeastFoundChange(MadeUpRow("a", "tessera", {1, 1.1, 1.2})),
+            std::numeric_limits<double>::infinity());
 }
 
 TEST(CompareTest, JoinsRowsOfTheSameWorkWhateverTheyAreCalled) {

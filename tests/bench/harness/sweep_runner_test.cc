@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "bench/harness/sweep.h"
 #include "runtime/base/check.h"
@@ -12,8 +13,10 @@
 namespace tessera::bench {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 constexpr int64_t kSmallFlush = 1 << 16;  // bytes: nothing here needs cold caches
 
@@ -83,6 +86,89 @@ TEST(RunPointsTest, ChecksOnceThenContendersTakeTurns) {
   EXPECT_THAT(fake.log, ElementsAre("check", "before0", "a0", "b0", "limit0",  // once for pages
                                     "before0", "a0", "b0", "limit0",           //
                                     "limit1", "b1", "before1", "a1"));
+}
+
+TEST(RunPointsTest, LeavesOutWrongContendersAndSaysSoAtTheEnd) {
+  Fake fake;
+  std::vector<std::string> notes, contenders;
+  std::map<std::string, int> checks;
+  const auto add = [&](Work& work, const std::string& name, int wrong_from) {
+    work.contenders.push_back(fake.Noting(name));
+    work.contenders.back().check = [&, name, wrong_from] {
+      if (++checks[name] >= wrong_from) throw Error(name + " has other bits");
+    };
+  };
+  fake.topic.make = [&](Context& ctx, const Point& point) {
+    Work work = fake.Make(ctx, point);
+    add(work, "never", 99);
+    add(work, "first", 1);
+    add(work, "second", 2);
+    return work;
+  };
+  SweepOptions options = {.rounds = 4, .passes = 2, .flush_bytes = kSmallFlush};
+  options.note = [&](const std::string&, const std::string& note) { notes.push_back(note); };
+  options.rows = [&](const std::vector<Measurement>& rows) {
+    for (const Measurement& row : rows) {
+      contenders.push_back(row.contender);
+      EXPECT_EQ(row.seconds.size(), 4u) << row.contender;
+    }
+  };
+  EXPECT_THAT(
+      [&] {
+        RunPoints(fake.topic, PointsOf(fake.topic, "", {{"threads", {"1"}}}), options);
+      },
+      ThrowsMessage<Error>("contenders that are wrong were left out:\n"
+                           "fake/default/1t: first has other bits\nsecond has other bits"));
+  EXPECT_THAT(contenders, ElementsAre("a", "b", "never"));
+  EXPECT_THAT(notes, ElementsAre("first is wrong and is left out; the error at the end says why"));
+  EXPECT_EQ(checks["first"], 1) << "it was left out of the second pass, too";
+}
+
+// Rounds of a point whose every second call takes far longer.
+TEST(RunPointsTest, GoesOnUntilChangesAreFoundOrRoundsAreMany) {
+  Fake fake;
+  std::vector<size_t> rounds;
+  std::vector<std::string> notes;
+  fake.topic.make = [&](Context&, const Point& point) {
+    const bool uneven = point.Text("dim") == "1";
+    Work work;
+    work.contenders = {{"a", [uneven](int round) {
+                          volatile int64_t steps = uneven && round % 2 == 0 ? 500'000 : 10'000;
+                          while (steps > 0) steps = steps - 1;
+                        }}};
+    return work;
+  };
+  const auto run = [&](double precision) {
+    rounds.clear();
+    notes.clear();
+    SweepOptions options = {
+        .rounds = 10, .passes = 2, .precision = precision, .flush_bytes = kSmallFlush};
+    options.rows = [&](const auto& rows) { rounds.push_back(rows[0].seconds.size()); };
+    options.note = [&](const std::string&, const std::string& note) { notes.push_back(note); };
+    const AxisValues flags = {{"dim", {"1", "2"}}, {"threads", {"1"}}, {"caches", {"cold"}}};
+    RunPoints(fake.topic, PointsOf(fake.topic, "", flags), options);
+  };
+  run(1e6);
+  EXPECT_THAT(rounds, ElementsAre(10, 10));
+  run(1e-9);
+  EXPECT_THAT(rounds, ElementsAre(1000, 1000));
+  EXPECT_THAT(notes, Each(HasSubstr("after 1000 rounds a change is found from ")));
+  run(0.5);
+  EXPECT_GT(rounds[0], 10);
+  EXPECT_TRUE(notes.empty()) << notes[0];
+}
+
+TEST(RunPointsTest, TimesNothingWhereOursOrAllOthersAreWrong) {
+  for (const size_t wrong : {size_t{0}, size_t{1}}) {
+    Fake fake;
+    fake.topic.make = [&](Context& ctx, const Point& point) {
+      Work work = fake.Make(ctx, point);
+      work.contenders[wrong].check = [] { throw Error("other bits"); };
+      return work;
+    };
+    EXPECT_EQ(fake.ErrorOf({.rounds = 2}), "fake/default/1t: other bits");
+    EXPECT_THAT(fake.log, ElementsAre("check"));
+  }
 }
 
 TEST(RunPointsTest, GivesARowAContender) {

@@ -113,6 +113,9 @@ TEST(IdFile, SaysWhatIsWrong) {
   EXPECT_NO_THROW(CheckIdFile("npy:not-there"));
   EXPECT_THAT([] { ReadIdFile("text:" + Text("")); },
               ThrowsMessage<Error>(HasSubstr("there are no ids")));
+  EXPECT_THAT([] { ReadIdFile("column:3:" + Text("1\tx\n0\n")); },
+              ThrowsMessage<Error>(
+                  HasSubstr("expected a column 3 between tabs; its lines have at most 2")));
   EXPECT_THAT([] { ReadIdFile("npy:/no/such"); }, ThrowsMessage<Error>(HasSubstr("/no/such")));
 }
 
@@ -127,7 +130,7 @@ TEST(RowsOfIds, IdsThatAreNoRowsAreErrorsUnlessRemapped) {
                                          HasSubstr("--remap dense or hash"))));
   EXPECT_THAT(rows_of(3, Remap::kDense), ElementsAre(0, 1, 0, 2));
   EXPECT_THAT([&] { rows_of(2, Remap::kDense); },
-              ThrowsMessage<Error>(HasSubstr("3 distinct ids do not fit --rows 2")));
+              ThrowsMessage<Error>(HasSubstr("3 distinct ids do not fit a table of 2 rows")));
   for (const int64_t row : rows_of(2, Remap::kHash)) EXPECT_LT(row, 2);
   const IdFile words = {{{{7}}}, /*hashed=*/true};
   EXPECT_THAT([&] { RowsOfIds(words, words.tables[0], 9, Remap::kNone, "table 0"); },

@@ -38,7 +38,7 @@ TEST(TableFile, ReadsJsonAndCsv) {
       FileOf("t.json", R"([{"rows": "1M", "dim": 64, "pooling": "poisson:20", "skew": "zipf:1.05"},
                            {"rows": 40, "dim": 16, "pooling": 5}])")));
   ExpectTheTwoTables(ReadTableFile(
-      FileOf("t.csv", "dim,rows,skew,pooling\n64, 1M, zipf:1.05, poisson:20\n16,40,,5\n")));
+      FileOf("t.csv", "dim,rows,skew,pooling\n64, 1M, zipf:1.05, poisson:20\n\n16,40,,5\n\n")));
 }
 
 TEST(TableFile, ReadsTheTablesOfATrainingConfiguration) {

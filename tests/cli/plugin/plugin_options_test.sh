@@ -57,9 +57,9 @@ fails_saying "or that of a shared object, by --plugin FILE" plan --tables plugin
   --ranks 2 --topology topology.json
 
 # ---- bench
-sizes="--rows 2000 --tables 2 --dim 8 --batch 64 --threads 1 --rounds 2"
+sizes="--rows 2000 --tables 2 --dim 8 --batch 64 --threads 1 --rounds 2 --flush-mib 1"
 run 0 bench update --plugin copied_rowwise.so --rule copied_rowwise,sgd $sizes --json bench.json
-has bench.json copied_rowwise
+json bench.json "d['context']['plugins'].startswith('copied_rowwise (copied_rowwise.so, sha256 ')"
 python3 - <<'EOM' || fail "operations of a rule that cannot be asked for them"
 import json
 for row in json.load(open("bench.json"))["rows"]:
