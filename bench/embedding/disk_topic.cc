@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
-#include <optional>
 #include <utility>
 
+#include "bench/embedding/disk_training.h"
 #include "bench/inputs/draws.h"
-#include "bench/inputs/id_stream.h"
+#include "bench/inputs/skew.h"
 #include "bench/train/criteo_dlrm.h"
+#include "data/click_row.h"
 #include "embedding/storage/block_io.h"
 #include "embedding/storage/scratch_file.h"
 #include "runtime/base/check.h"
-#include "runtime/tensor.h"
-#include "train/pipeline/trainer_pipeline.h"
-#include "train/trainer.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {
@@ -39,88 +37,6 @@ TrainConfig ConfigOf(const Point& point, bool on_disk) {
   config.batch_size = point.Int("batch");
   return config;
 }
-
-// Batches that steps go round: ids of a law, made-up numbers and labels.
-class Batches {
- public:
-  Batches(Context& ctx, const TrainConfig& config, const std::string& skew, int64_t count) {
-    const int64_t batch = config.batch_size;
-    IdStream stream(ParseSkew(skew), config.tables[0].num_embeddings, 20261122, 0);
-    for (int64_t b = 0; b < count; ++b) {
-      std::vector<int64_t> ids(static_cast<size_t>(batch * kFeatures));
-      stream.Draw(ids);
-      const Tensor dense = Tensor::Empty(ctx, {batch, config.model.dense_in}),
-                   labels = Tensor::Empty(ctx, {batch});
-      FillUniform(ctx, dense, 0, 1);
-      for (int64_t i = 0; i < batch; ++i)
-        labels.data<float>()[i] = static_cast<float>(ids[static_cast<size_t>(i)] % 4 == 0);
-      batches_.push_back({.dense = dense,
-                          .features = KeyedJaggedTensor::FromLengthsSync(
-                              config.tables[0].feature_names, Tensor::From(ctx, ids),
-                              Tensor::Full(ctx, {batch * kFeatures}, 1, DType::kI64)),
-                          .labels = labels});
-      const KeyedJaggedTensor& features = batches_.back().features;
-      features.Sync(ctx);  // batches come again, to other threads
-      features.Contains(config.tables[0].feature_names[0]);
-    }
-  }
-  const Batch& at(int64_t step) const {
-    return batches_[static_cast<size_t>(step) % batches_.size()];
-  }
-
- private:
-  std::vector<Batch> batches_;
-};
-
-class SomeBatches final : public DataSource {
- public:
-  SomeBatches(const Batches& batches, int64_t first, int64_t count)
-      : batches_(batches), next_(first), end_(first + count) {}
-  std::optional<Batch> Next() override {
-    if (next_ == end_) return std::nullopt;
-    return batches_.at(next_++);
-  }
-
- private:
-  const Batches& batches_;
-  int64_t next_, end_;
-};
-
-// A model and the steps that it has done.
-class Steps {
- public:
-  Steps(Context& like, const TrainConfig& config, std::shared_ptr<const Batches> batches,
-        PipelineKind kind)
-      : ctx_({.threads = like.threads().threads(), .seed = 7}),
-        trainer_(ctx_, config),
-        pipeline_(trainer_, kind),
-        batches_(std::move(batches)) {}
-
-  // The sum of their losses.
-  double Run(int64_t count) {
-    double losses = 0;
-    seconds_.push_back(SecondsOf([&] {
-      SomeBatches source(*batches_, done_, count);
-      const auto steps = pipeline_.Over(source, /*scored=*/false);
-      while (const auto batch = steps->Next()) losses += batch->loss;
-    }));
-    done_ += count;
-    return losses;
-  }
-  void ForgetTimes() { seconds_.clear(); }
-  double MedianSeconds() const { return Timing{"", seconds_}.Median(); }
-  int64_t done() const { return done_; }
-  Context& context() { return ctx_; }
-  TableBatchedEmbedding& tables() { return trainer_.model().embedding_bag_collection().tables(); }
-
- private:
-  Context ctx_;
-  Trainer trainer_;
-  TrainerPipeline pipeline_;
-  std::shared_ptr<const Batches> batches_;
-  int64_t done_ = 0;
-  std::vector<double> seconds_;
-};
 
 // Reads the disk's limit: blocks all over a file, many at once.
 class RandomReads {
@@ -158,32 +74,36 @@ class RandomReads {
   std::vector<double> seconds_;
 };
 
+int RanksOf(const Point& point) { return static_cast<int>(point.Int("ranks")); }
+
 class DiskWork {
  public:
   DiskWork(Context& ctx, const Point& point)
       : steps_(point.Int("steps")),
-        batches_(std::make_shared<Batches>(ctx, ConfigOf(point, false), point.Text("skew"),
-                                           point.Int("batches"))),
-        disk_(ctx, ConfigOf(point, true), batches_, PipelineKind::kPrefetch),
-        memory_(ctx, ConfigOf(point, false), batches_, PipelineKind::kNone),
+        batches_(std::make_shared<DiskBatches>(ctx, ConfigOf(point, false), point.Text("skew"),
+                                               point.Int("batches"))),
+        disk_(ctx.threads().threads(), RanksOf(point), ConfigOf(point, true), batches_,
+              PipelineKind::kPrefetch),
+        memory_(ctx.threads().threads(), RanksOf(point), ConfigOf(point, false), batches_,
+                PipelineKind::kNone),
         reads_(ConfigOf(point, true).tables[0].cache.folder) {
-    WriteAllRows();
+    disk_.WriteAllRows();
   }
 
   // Steps with the same losses, until all lines of the cache have had rows that left.
   void Check() {
     int64_t misses = 0;
     do {
-      const int64_t before = Stats().misses;
+      const int64_t before = disk_.StatsSync().misses;
       const double got = disk_.Run(steps_), expected = memory_.Run(steps_);
       TESSERA_CHECK_EQ(got, expected, "the loss of {} steps with a table on disk", steps_);
-      misses = Stats().misses - before;
-    } while (Stats().evictions < disk_.tables().caches().lines(0) && disk_.done() < 1000);
+      misses = disk_.StatsSync().misses - before;
+    } while (disk_.StatsSync().evictions < disk_.lines() && disk_.done() < 1000);
     reads_of_call_ = std::max<int64_t>(1, misses);
     disk_.ForgetTimes();
     memory_.ForgetTimes();
-    begun_ = Stats();
-    disk_begun_ = disk_.tables().caches().disk_stats(0);
+    begun_ = disk_.StatsSync();
+    disk_begun_ = disk_.disk_stats();
     begun_at_ = disk_.done();
   }
   void Disk() { disk_.Run(steps_); }
@@ -191,8 +111,8 @@ class DiskWork {
   void Reads() { reads_.Run(reads_of_call_); }
 
   std::vector<std::pair<std::string, double>> Facts() {
-    const CacheStats now = Stats();
-    const DiskStats disk = disk_.tables().caches().disk_stats(0);
+    const CacheStats now = disk_.StatsSync();
+    const DiskStats disk = disk_.disk_stats();
     const auto misses = static_cast<double>(now.misses - begun_.misses);
     const auto unique = static_cast<double>(now.unique - begun_.unique),
                ids = static_cast<double>(now.requested - begun_.requested),
@@ -219,23 +139,9 @@ class DiskWork {
   }
 
  private:
-  CacheStats Stats() { return disk_.tables().caches().StatsSync(disk_.context(), 0); }
-  void WriteAllRows() {
-    constexpr int64_t kRows = 1 << 14;
-    const NamedTensor weight = disk_.tables().rows().part(0, 0);
-    const int64_t rows = weight.tensor.dim(0);
-    std::vector<char> bytes(static_cast<size_t>(weight.tensor.nbytes() / rows * kRows));
-    for (int64_t first = 0; first < rows; first += kRows) {
-      std::vector<int64_t> some(static_cast<size_t>(std::min(kRows, rows - first)));
-      std::iota(some.begin(), some.end(), first);
-      weight.stored->read(some, bytes.data());
-      weight.stored->write(some, bytes.data());
-    }
-  }
-
   int64_t steps_;
-  std::shared_ptr<const Batches> batches_;
-  Steps disk_, memory_;
+  std::shared_ptr<const DiskBatches> batches_;
+  DiskTraining disk_, memory_;
   RandomReads reads_;
   CacheStats begun_;
   DiskStats disk_begun_;
@@ -260,6 +166,7 @@ std::vector<Axis> DiskAxes() {
           {"rows", {"2M"}, "rows of the table", WholeFrom(1024)},
           {"dim", {"64"}, "its dim", WholeFrom(1, 4096)},
           {"batch", {"2048"}, "examples of a batch, each of 26 ids", WholeFrom(1)},
+          {"ranks", {"1"}, "ranks, as threads, with the table by rows over them", WholeFrom(1, 64)},
           {"cache", {"0.25"}, "lines of the cache, as a share of the rows", NumberFrom(1e-6, 1)},
           {"steps", {"16"}, "steps of a call", WholeFrom(1)},
           {"batches", {"128"}, "that the steps go round", WholeFrom(1)},

@@ -100,6 +100,13 @@ json with_context.json '"tessera bench lookup" in d["context"]["command"] and d[
 fails_saying "id 500 (place 74) is no row of a table of 500 rows" bench lookup \
   "${own[@]}" --rows 500 --tables 1
 
+# A table on disk, of one process and by rows over ranks: the losses of the table in memory.
+run 0 bench disk --ranks 1,2 --rows 2k --dim 8 --batch 32 --steps 2 --batches 4 --rounds 2 \
+  --threads 2 --json disk.json
+json disk.json '[r["values"]["ranks"] for r in d["rows"]] == ["1", "1", "2", "2"]'
+json disk.json 'all(r["facts"]["share_of_bound"] > 0 for r in d["rows"])'
+json disk.json 'all(r["facts"]["file_bytes"] > 0 for r in d["rows"])'
+
 # Bag lengths and tables of a user.
 few=(--batch 16 --rounds 3 --threads 1 --flush-mib 1)
 printf '%s\n' 3 0 7 >lengths.txt
@@ -138,6 +145,8 @@ has out "of limit"
 run 0 bench lab "${small[@]}" --dim 20 --variants all
 has out "variant policies does not take --dim 20"
 fails_saying "policies does not take --dim 20" bench lab "${small[@]}" --dim 20 --variants policies
+fails_saying "no kernel has a variant 'nosuch'; grouping has four_bytes, hash_map, " bench lab \
+  "${small[@]}" --variants plain+nosuch
 run 0 bench lab "${small[@]}" --kernel update --mode mean --row-type bf16 --variants batch_order
 run 0 bench lab "${small[@]}" --kernel grouping,quantized
 has out "hash_map"
@@ -162,6 +171,8 @@ fails_saying "weighted=yes/1t: --weighted yes with --mode none" bench lookup "${
   --weighted yes --mode none
 fails_saying "a run of topic 'limits' cannot be compared with one of topic 'lookup'" bench limits \
   --compare before.json --json lost.json
+fails_saying "late.png: the picture is SVG: expected a name that ends in .svg" bench lookup \
+  --svg late.png
 fails_saying "--op: " bench sparse --op permute,typo
 export TESSERA_THREADS=many
 fails_saying "TESSERA_THREADS=many: expected a number above 0" bench lookup --list
