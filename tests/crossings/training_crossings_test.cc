@@ -98,7 +98,7 @@ const Space& Trainings() {
 
 TEST(TrainingCrossingsTest, NamedPoint) { CheckNamedPoint(Trainings()); }
 TEST(TrainingCrossingsTest, WhatIsRefusedSaysWhy) { CheckRefusals(Trainings()); }
-TEST(TrainingCrossingsTest, AllPairs) { CheckAllPairs(Trainings(), /*share=*/4); }
+TEST(TrainingCrossingsTest, AllPairs) { CheckAllPairs(Trainings(), /*share=*/6); }
 TEST(TrainingCrossingsTest, RandomPoints) {
   CheckRandomPoints(Trainings(), std::getenv("TESSERA_TEST_ALL") ? 2000 : 50);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Headers compile alone, those for .cu files (.cuh) and the emulator's beside the emulator. Every
-# third is tried, or all with TESSERA_TEST_ALL=1; of those that their own .cc includes first every
-# twentieth: a build shows it but for headers of the standard library, which all sources see
+# sixth is tried, or all with TESSERA_TEST_ALL=1; of those that their own .cc includes first every
+# fortieth: a build shows it but for headers of the standard library, which all sources see
 # (tools/pch), these programs too (precompiled, they halve the time): includes_test checks them.
 # Public headers (outside tests and bench) bring no fmt, Eigen, JSON or CLI11 along (runtime/json/
 # is for .cc files).
@@ -34,7 +34,7 @@ headers=$(find $library $(existing train cli bench tests tools) -name '*.h' -o -
 if [ -z "${TESSERA_TEST_ALL:-}" ]; then
   headers=$(sort <<<"$headers" | while read -r header; do
     if shown_by_build "$header"; then echo "shown $header"; else echo "tried $header"; fi
-  done | awk '++seen[$1] % ($1 == "tried" ? 3 : 20) == 0 {print $2}')
+  done | awk '++seen[$1] % ($1 == "tried" ? 6 : 40) == 0 {print $2}')
 fi
 xargs -P "$(nproc)" -I{} bash -c 'compile {}' <<<"$headers"
 
