@@ -35,6 +35,7 @@ struct Flags {
   std::string topics, folder;
   int rounds = 15, passes = 5;
   double min_time = 0, precision = 0;
+  int64_t flush_mib = 0;
 };
 
 // ---- work of a known time
@@ -172,6 +173,7 @@ BenchRun RunAll(const Topic& topic, const Flags& flags) {
              .passes = flags.passes,
              .min_seconds = flags.min_time,
              .precision = flags.precision / 100,
+             .flush_bytes = flags.flush_mib << 20,
              .rows = [&](const std::vector<Measurement>& rows) {
                run.rows.insert(run.rows.end(), rows.begin(), rows.end());
              }});
@@ -253,6 +255,7 @@ int Main(int argc, char** argv) {
   app.add_option("--passes", flags.passes, "as of tessera bench")->capture_default_str();
   app.add_option("--min-time", flags.min_time, "as of tessera bench");
   app.add_option("--precision", flags.precision, "as of tessera bench");
+  app.add_option("--flush-mib", flags.flush_mib, "as of tessera bench");
   app.add_option("--keep", flags.folder, "a folder for the data files of the runs");
   CLI11_PARSE(app, argc, argv);
   PrintCall(flags);
