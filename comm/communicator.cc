@@ -35,10 +35,22 @@ std::unique_ptr<Communicator> Communicator::SplitCrossNode(int local_size) {
   return Split(rank() % local_size, rank());
 }
 
-Communicator& Communicator::Companion(const std::string& name) {
+Communicator& Communicator::CompanionOf(const std::string& name, const MakeGroup& make) {
   std::unique_ptr<Communicator>& companion = companions_[name];
-  if (!companion) companion = Split(0, rank());
+  if (!companion) companion = make();
   return *companion;
+}
+
+Communicator& Communicator::Companion(const std::string& name) {
+  return CompanionOf("all: " + name, [&] { return Split(0, rank()); });
+}
+Communicator& Communicator::LocalCompanion(int local_size) {
+  return CompanionOf(Format("inside nodes of {}", local_size),
+                     [&] { return SplitLocal(local_size); });
+}
+Communicator& Communicator::CrossNodeCompanion(int local_size) {
+  return CompanionOf(Format("between nodes of {}", local_size),
+                     [&] { return SplitCrossNode(local_size); });
 }
 
 Awaitable<std::vector<Tensor>> Communicator::Exchange(Context& ctx, std::string_view,

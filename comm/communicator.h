@@ -19,6 +19,7 @@
 // different calls, or one that failed, are told by rank and by `what`. A rank that failed, calls
 // Abort; every waiting call of every rank then throws CommunicatorAborted with the reason.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -60,6 +61,9 @@ class Communicator {
   // when it is first asked for by this name, and there as long as this communicator is: a rank that
   // fails leaves neither before the others have heard of it.
   Communicator& Companion(const std::string& name);
+  // The groups of SplitLocal and SplitCrossNode, kept as a companion is.
+  Communicator& LocalCompanion(int local_size);
+  Communicator& CrossNodeCompanion(int local_size);
 
   // ---- exchanges. Tensors are contiguous, on ctx's device, of any type.
 
@@ -139,6 +143,9 @@ class Communicator {
   void CountSent(int64_t bytes) { bytes_sent_ += bytes; }
 
  private:
+  using MakeGroup = std::function<std::unique_ptr<Communicator>()>;
+  Communicator& CompanionOf(const std::string& name, const MakeGroup& make);
+
   int rank_, size_;
   int64_t bytes_sent_ = 0;
   std::map<std::string, std::unique_ptr<Communicator>> companions_;

@@ -57,6 +57,24 @@ TEST(LocalCommunicator, ACompanionIsForASecondThread) {
   });
 }
 
+TEST(LocalCommunicator, CompanionsOfNodesAreMadeOnce) {
+  RunLocalRanks(6, [](Communicator& comm) {
+    Context own({.threads = 1});
+    const auto sum = [&](Communicator& group) {
+      return group.AllReduce(own, Ones(own, 1), ReduceOp::kSum, "ranks").Wait().data<float>()[0];
+    };
+    Communicator& inside = comm.LocalCompanion(3);
+    Communicator& between = comm.CrossNodeCompanion(3);
+    EXPECT_EQ(&inside, &comm.LocalCompanion(3));
+    EXPECT_EQ(&between, &comm.CrossNodeCompanion(3));
+    EXPECT_NE(&inside, &comm.LocalCompanion(2));
+    EXPECT_EQ(inside.rank(), comm.rank() % 3);
+    EXPECT_EQ(between.rank(), comm.rank() / 3);
+    EXPECT_EQ(sum(inside), 3);
+    EXPECT_EQ(sum(between), 2);
+  });
+}
+
 TEST(LocalCommunicator, NamesBothCallsWhenTheyDiffer) {
   const std::string op = FailureOf(2, [](Communicator& comm, Context& ctx) {
     comm.Barrier(ctx, "start").Wait();
