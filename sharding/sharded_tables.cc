@@ -8,7 +8,6 @@
 #include "embedding/table/own_batches.h"
 #include "runtime/base/build_id.h"
 #include "runtime/tensor.h"
-#include "sharding/exchange/dedup.h"
 #include "sharding/exchange/replica_exchange.h"
 #include "sharding/kernel_location.h"
 #include "sharding/part_init.h"
@@ -42,6 +41,11 @@ std::vector<EmbeddingFeature> FeaturePerTable(const std::vector<BaseEmbeddingCon
   return features;
 }
 
+// Whether there are nodes, of several ranks.
+bool HasNodes(const ShardingPlan& plan) {
+  return plan.local_size > 1 && plan.local_size < plan.world_size;
+}
+
 std::shared_ptr<const DistLayout> MakeLayout(const std::vector<BaseEmbeddingConfig>& tables,
                                              const std::vector<EmbeddingFeature>& features,
                                              const ShardingPlan& plan,
@@ -50,8 +54,7 @@ std::shared_ptr<const DistLayout> MakeLayout(const std::vector<BaseEmbeddingConf
   auto layout = std::make_shared<DistLayout>(tables, features, plan, options.num_parts);
   const bool sums =
       std::find(poolings.begin(), poolings.end(), PoolingType::kNone) == poolings.end();
-  const bool nodes = plan.local_size > 1 && plan.local_size < plan.world_size;
-  if (sums && nodes &&
+  if (sums && HasNodes(plan) &&
       (options.route == OutputRoute::kByNode ||
        (options.route == OutputRoute::kAuto && PaysByNode(*layout, plan.local_size))))
     layout->local_size = plan.local_size;
@@ -68,7 +71,8 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
     : comm_(comm),
       tables_(std::move(tables)),
       features_(std::move(features)),
-      sent_features_(options.sharding.dedup_ids ? FeaturePerTable(tables_) : features_),
+      sent_features_(options.sharding.dedup_ids == IdDedup::kNone ? features_
+                                                                  : FeaturePerTable(tables_)),
       plan_(Checked(plan, tables_, comm)),
       options_(std::move(options)),
       layout_(MakeLayout(tables_, sent_features_, plan_, poolings, options_.sharding)) {
@@ -80,6 +84,8 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
     if (!layout_->HasParts(f.table)) names.push_back(f.name);
   findings_ = BoundsCheckLog(ctx, std::move(names));
   MakeForm(poolings);
+  if (options_.sharding.dedup_ids == IdDedup::kNode && HasNodes(plan_))
+    node_dedup_ = std::make_unique<const NodeDedup>(comm_, *form_, plan_.local_size);
   MakeParts(ctx, poolings);
 }
 
@@ -89,7 +95,7 @@ void ShardedTables::MakeForm(const std::vector<PoolingType>& poolings) {
   form_->nodes = BlocksOfNodes(*layout_);
   if (layout_->local_size > 1)
     form_->by_node = std::make_shared<const NodeExchange>(comm_, layout_);
-  if (!options_.sharding.dedup_ids) {
+  if (!dedups()) {
     form_->output_type = options_.output_type;
     form_->max_gradient = options_.max_gradient;
   }
@@ -99,8 +105,11 @@ void ShardedTables::MakeForm(const std::vector<PoolingType>& poolings) {
   TESSERA_CHECK(sequences == 0 || sequences == static_cast<int64_t>(poolings.size()),
                 "{} of {} sharded tables have pooling NONE; expected all or none", sequences,
                 poolings.size());
-  TESSERA_CHECK(form_->sequences || !options_.sharding.dedup_ids,
-                "dedup_ids is for sequences; the tables are pooled");
+  TESSERA_CHECK(form_->sequences || !dedups(), "dedup_ids is for sequences; the tables are pooled");
+  TESSERA_CHECK(options_.sharding.dedup_ids != IdDedup::kNode ||
+                    options_.sharding.route != OutputRoute::kDirect,
+                "dedup_ids = node beside route = direct: an id that travels once a node has its "
+                "row return by node; expected dedup_ids = rank, or another route");
   int replicas = 0;
   for (const EmbeddingFeature& f : sent_features_) {
     const auto t = static_cast<size_t>(f.table);
@@ -131,7 +140,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
         inits.back()));
     // Ids of replicas do not travel first, and so are not remapped on the way, unless they are made
     // unique.
-    if (!options_.sharding.dedup_ids) {
+    if (!dedups()) {
       replicas.back().index_remap = tables_[t].index_remap;
       replicas.back().bounds_check = tables_[t].bounds_check;
     }
@@ -174,7 +183,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
     own_ = std::make_unique<TableBatchedEmbedding>(ctx, std::move(own), std::move(own_poolings),
                                                    std::move(own_features), part_options);
   if (replicas.empty()) return;
-  if (!options_.sharding.dedup_ids) part_options.bounds_check = options_.bounds_check;
+  if (!dedups()) part_options.bounds_check = options_.bounds_check;
   part_options.sharding.exchange_updates = ExchangeWithReplicas(comm_, replica_features, replicas);
   replicas_ =
       std::make_unique<TableBatchedEmbedding>(ctx, std::move(replicas), std::move(replica_poolings),
@@ -205,17 +214,21 @@ Awaitable<InputDist> ShardedTables::StartInputDist(Context& ctx, const KeyedJagg
   const KeyedJaggedTensor sent =
       options_.weighted || !kjt.is_weighted() ? kjt : kjt.WithWeights({});
   std::vector<DistFeature> features = ReadFeatures(ctx, kjt);
-  if (!options_.sharding.dedup_ids)
-    return InputDist::Start(ctx, layout_, comm, sent, std::move(features));
+  if (!dedups()) return InputDist::Start(ctx, layout_, comm, sent, std::move(features));
   std::vector<int> tables;
   for (const EmbeddingFeature& f : features_) tables.push_back(f.table);
   const auto distinct =
       std::make_shared<const DedupedIds>(DedupIds(ctx, features, tables, tables_.size()));
+  if (node_dedup_) return node_dedup_->StartInputDist(ctx, comm, distinct);
   return InputDist::Start(ctx, layout_, comm, distinct->kjt, distinct->features)
       .Then([distinct](InputDist dist) {
         dist.set_deduped(distinct);
         return dist;
       });
+}
+
+void ShardedTables::PrepareInputDist(Communicator& comm) const {
+  if (node_dedup_) node_dedup_->PrepareInputDist(comm);
 }
 
 void ShardedTables::CheckRemapped(const InputDist& input) const {
@@ -236,8 +249,10 @@ Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
   EmbeddingOutputs own, replicas;
   if (own_) own = own_->ForwardAll(ctx, input.received().kjt);
   if (replicas_) replicas = replicas_->ForwardAll(ctx, internal::WithOwnBatches(ctx, sent));
-  auto rows =
-      tessera::StartOutputDist(ctx, form_, comm_, input, sent, std::move(own), std::move(replicas));
+  auto rows = node_dedup_
+                  ? node_dedup_->StartOutputDist(ctx, input, std::move(own), std::move(replicas))
+                  : tessera::StartOutputDist(ctx, form_, comm_, input, sent, std::move(own),
+                                             std::move(replicas));
   if (!distinct) return rows;
   return std::move(rows).Then(
       [&ctx, distinct, options = SpreadOptions{options_.output_type, options_.max_gradient}](
@@ -303,7 +318,7 @@ void ShardedTables::AllowForwardsAhead(int forwards) {
 }
 
 void ShardedTables::AccumulateForwards(int forwards) {
-  TESSERA_CHECK(forwards == 1 || !options_.sharding.dedup_ids,
+  TESSERA_CHECK(forwards == 1 || !dedups(),
                 "dedup_ids beside several forwards of one step: gradients of a row are summed "
                 "before they travel, in each forward alone, so the step would not have the bits of "
                 "one batch");

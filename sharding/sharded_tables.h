@@ -25,7 +25,9 @@
 #include "comm/communicator.h"
 #include "embedding/table_batched_embedding.h"
 #include "runtime/context.h"
+#include "sharding/exchange/dedup.h"
 #include "sharding/exchange/input_dist.h"
+#include "sharding/exchange/node/node_dedup.h"
 #include "sharding/exchange/output_dist.h"
 
 namespace tessera {
@@ -37,16 +39,17 @@ struct ShardingOptions {
   WireCodecs codecs = {};
   // Gradients of rows are divided by the number of ranks; false: summed.
   bool gradient_division = true;
-  // For sequences: each id of a table travels once a batch and rank, its row comes back once, and
-  // gradients of a row are summed before they travel (sharding/exchange/dedup.h). The same rows;
-  // updates but for the order of these sums.
-  bool dedup_ids = false;
+  // For sequences: each id of a table travels once a batch and rank, or node; its row comes back
+  // once, and gradients of a row are summed before they travel (sharding/exchange/dedup.h,
+  // node/node_dedup.h). The same rows; updates but for the order of these sums, which for kNode
+  // depends on which ranks share a node. Nodes have the plan's local_size ranks.
+  IdDedup dedup_ids = IdDedup::kNone;
   // One entry a table, or none: number of parts into which a hash cuts the table's ids, any 64-bit
   // numbers (hash_parts.h); 0: ids are row numbers. Who asks for parts puts rows of this rank's
   // shard in the place of their ids between input_dist and lookup (InputDist::SetRemapped), as
   // sharding/managed_collision does; a forward that nobody did this for is an error.
   std::vector<int64_t> num_parts = {};
-  // How rows return to the ranks of their bags, over nodes of the plan's local_size ranks.
+  // How pooled rows return to the ranks of their bags, over nodes of the plan's local_size ranks.
   OutputRoute route = OutputRoute::kAuto;
 };
 
@@ -73,8 +76,8 @@ class ShardedTables {
  public:
   // REQUIRES: the same arguments and the same ctx.random() on all ranks; poolings all NONE or none.
   // Rows start as without shards: an init_fn is called for the whole table, on every rank. Throws
-  // Error for a plan that does not fit the tables (CheckPlan) or the ranks, and for dedup_ids of
-  // pooled tables.
+  // Error for a plan that does not fit the tables (CheckPlan) or the ranks, for dedup_ids of pooled
+  // tables, and for ids once a node beside rows that return directly.
   ShardedTables(Context& ctx, Communicator& comm, std::vector<BaseEmbeddingConfig> tables,
                 std::vector<PoolingType> poolings, std::vector<EmbeddingFeature> features,
                 const ShardingPlan& plan, ShardedTablesOptions options = {});
@@ -87,9 +90,11 @@ class ShardedTables {
   // Starts an input_dist over `comm`, a group of the same ranks. With a group of its own
   // (comm().Split), a second thread makes the input_dists of batches to come, one after another,
   // while this one trains: calls of two threads on one group would come in another order on every
-  // rank. Nothing is recorded if ctx has no tape: no gradient of weights then.
+  // rank. Nothing is recorded if ctx has no tape: no gradient of weights then. PrepareInputDist
+  // comes first, from the thread that makes groups; every rank calls.
   Awaitable<InputDist> StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt,
                                       Communicator& comm);
+  void PrepareInputDist(Communicator& comm) const;
   // Looks up, and starts the way back. Pooled: one matrix [B, ΣD], columns in the order of the
   // features; sequences: one [N_f, D] a feature.
   Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx, const KeyedJaggedTensor& kjt,
@@ -115,6 +120,8 @@ class ShardedTables {
   const DistLayout& layout() const { return *layout_; }
   // The exchange of rows over nodes; nullptr where rows return directly.
   const NodeExchange* by_node() const { return form_->by_node.get(); }
+  // Whether ids travel once a node: they were asked to, and there are nodes of several ranks.
+  bool dedups_in_nodes() const { return node_dedup_ != nullptr; }
   const ShardedTablesOptions& options() const { return options_; }
   Communicator& comm() const { return comm_; }
   // In the order of the tables; parts of one in the order of the plan.
@@ -142,6 +149,7 @@ class ShardedTables {
   void MakeParts(Context& ctx, const std::vector<PoolingType>& poolings);
   std::vector<DistFeature> ReadFeatures(Context& ctx, const KeyedJaggedTensor& kjt);
   void CheckRemapped(const InputDist& input) const;
+  bool dedups() const { return options_.sharding.dedup_ids != IdDedup::kNone; }
 
   Communicator& comm_;
   std::vector<BaseEmbeddingConfig> tables_;
@@ -151,6 +159,7 @@ class ShardedTables {
   ShardedTablesOptions options_;
   std::shared_ptr<const DistLayout> layout_;
   std::shared_ptr<OutputForm> form_;
+  std::unique_ptr<const NodeDedup> node_dedup_;
   BoundsCheckLog findings_;
   std::unique_ptr<TableBatchedEmbedding> own_, replicas_;  // null without tables
   int64_t iter_ = 0;

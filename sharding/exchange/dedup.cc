@@ -5,6 +5,7 @@
 
 #include "embedding/update/clamp_gradient.h"
 #include "embedding/update/expand_bags.h"
+#include "runtime/base/names.h"
 #include "sharding/exchange/copy_segments.h"
 #include "sparse/ids/unique.h"
 #include "sparse/ops/cumsum.h"
@@ -12,6 +13,8 @@
 
 namespace tessera {
 namespace {
+
+constexpr const char* kDedupNames[] = {"none", "rank", "node"};
 
 // Distinct ids travel in bags of so many, so that several threads can look at one table's.
 constexpr int64_t kBag = 64;
@@ -111,6 +114,11 @@ class SpreadBackward final : public Function {
 };
 
 }  // namespace
+
+std::string ToString(IdDedup dedup) { return kDedupNames[static_cast<int>(dedup)]; }
+IdDedup ParseIdDedup(const std::string& name) {
+  return internal::ParseName<IdDedup>(name, "dedup", kDedupNames);
+}
 
 DedupedIds DedupIds(Context& ctx, const std::vector<DistFeature>& features,
                     const std::vector<int>& tables, size_t num_tables) {

@@ -7,13 +7,25 @@
 //   rows that come back         r3 r7 r9        ->   a: r7 r3 r7   b: r3 r9
 //
 // Gradients of one row are summed at home, in the order of the features' ids, before they travel.
+// (node/node_dedup.h does the same once more for the ranks of a node.)
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/autograd.h"
 #include "sharding/exchange/input_dist.h"
 
 namespace tessera {
+
+// How often an id of a table travels, and its row comes back.
+enum class IdDedup {
+  kNone,  // as often as the batch has it
+  kRank,  // once a batch and rank
+  kNode   // once a batch and node of ranks; in one node, or nodes of one rank: as kRank
+};
+std::string ToString(IdDedup dedup);  // "none", "rank", "node"
+// The inverse. Throws Error, which lists the names, for anything else.
+IdDedup ParseIdDedup(const std::string& name);
 
 // One batch.
 struct DedupedIds {

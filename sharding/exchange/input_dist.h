@@ -46,6 +46,7 @@ struct ReceivedIds {
 };
 
 struct DedupedIds;  // sharding/exchange/dedup.h
+struct NodeIds;     // sharding/exchange/node/node_dedup.h
 
 class InputDist {
  public:
@@ -71,11 +72,16 @@ class InputDist {
   // themselves.
   std::shared_ptr<const DedupedIds> deduped() const { return deduped_; }
   void set_deduped(std::shared_ptr<const DedupedIds> ids) { deduped_ = std::move(ids); }
+  // Where ids travelled once a node: what lies between deduped() and this exchange, which is the
+  // one between nodes; else nullptr.
+  std::shared_ptr<const NodeIds> node_ids() const { return node_ids_; }
+  void set_node_ids(std::shared_ptr<const NodeIds> ids) { node_ids_ = std::move(ids); }
 
  private:
   std::shared_ptr<SentIds> sent_ = std::make_shared<SentIds>();
   std::shared_ptr<ReceivedIds> received_ = std::make_shared<ReceivedIds>();
   std::shared_ptr<const DedupedIds> deduped_;
+  std::shared_ptr<const NodeIds> node_ids_;
   bool remapped_ = false;
 };
 

@@ -12,7 +12,7 @@
 namespace tessera {
 
 // How pooled rows return to the rank of their bags, and gradients to the rows. Sums are the same
-// bits in both; sequences, which have none, go directly.
+// bits in both; sequences, which have none, go directly (or as node/node_dedup.h says).
 enum class OutputRoute {
   kAuto,    // by node where that pays (PaysByNode)
   kDirect,  // each rank sends to every other

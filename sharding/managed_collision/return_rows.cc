@@ -1,10 +1,12 @@
 // Returns the rows that ids became to the ranks of the ids: each rank sends, for each of its
-// streams that were remapped, the rows of the ids that every rank had sent.
+// streams that were remapped, the rows of the ids that every rank had sent. Where ids travelled
+// once a node, rows do so, too: to the rank in the middle, and from there to the ranks of its node.
 #include <utility>
 
 #include "runtime/tensor.h"
 #include "sharding/exchange/copy_segments.h"
 #include "sharding/exchange/dedup.h"
+#include "sharding/exchange/node/node_dedup.h"
 #include "sharding/managed_collision/place_rows.h"
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
 #include "sparse/ops/row_runs.h"
@@ -21,9 +23,9 @@ std::vector<bool> Remapped(const DistLayout& layout, const DistRank& rank) {
   return remapped;
 }
 
-// A message to each rank.
+// A message to each rank. rows: of all ids that came, in their places.
 std::vector<Tensor> Messages(Context& ctx, const DistLayout& layout, int rank,
-                             const ReceivedIds& away) {
+                             const ReceivedIds& away, const Tensor& rows) {
   const DistRank& mine = layout.ranks[static_cast<size_t>(rank)];
   const std::vector<bool> remapped = Remapped(layout, mine);
   std::vector<Tensor> messages;
@@ -36,8 +38,8 @@ std::vector<Tensor> Messages(Context& ctx, const DistLayout& layout, int rank,
     messages.push_back(Tensor::Empty(ctx, {count}, DType::kI64));
     for (size_t s = 0; s < remapped.size(); ++s) {
       if (!remapped[s]) continue;
-      copies.push_back({away.kjt.values().data<int64_t>() + next[s],
-                        messages.back().data<int64_t>() + at, from[s] * 8});
+      copies.push_back(
+          {rows.data<int64_t>() + next[s], messages.back().data<int64_t>() + at, from[s] * 8});
       at += from[s];
       next[s] += from[s];
     }
@@ -97,19 +99,55 @@ Tensor Spread(Context& ctx, const DistLayout& layout, const std::vector<Embeddin
   return values;
 }
 
+// One exchange, the way back of an input_dist: from the rows of all ids that came by it to the rows
+// of all ids that were sent, in the place of `sent`.
+Awaitable<Tensor> StartReturn(Context& ctx, Communicator& comm, const DistLayout& layout,
+                              const InputDist& input, const Tensor& rows, const Tensor& sent) {
+  return comm
+      .AllToAllV(ctx, Messages(ctx, layout, comm.rank(), input.received(), rows),
+                 CountsToReceive(layout, input.sent()), "remapped ids of " + layout.tables_text)
+      .Then([&ctx, &layout, input, sent](const std::vector<Tensor>& messages) {
+        return PlacedAtHome(ctx, layout, input.sent(), messages, sent);
+      });
+}
+
+// The rows of all ids that came from the ranks of this node. Waits.
+Tensor ReturnedToNode(Context& ctx, Communicator& between, const NodeIds& node,
+                      const InputDist& input) {
+  const Tensor rows = StartReturn(ctx, between, *node.between_layout, input,
+                                  input.received().kjt.values(), node.distinct.kjt.values())
+                          .Wait();
+  const KeyedJaggedTensor& came = node.inside.received().kjt;
+  const Tensor spread = Tensor::Empty(ctx, {came.values().numel()}, DType::kI64);
+  for (size_t s = 0; s < node.distinct.places.size(); ++s) {
+    const DistFeature& distinct = node.distinct.features[s];
+    spread.Rows(came.offset_per_key()[s], came.offset_per_key()[s + 1])
+        .CopyFrom(ctx, TakeRows(ctx, rows.Rows(distinct.begin, distinct.end),
+                                node.distinct.places[s].Reshape({-1})));
+  }
+  return spread;
+}
+
+Awaitable<Tensor> StartReturnToRanks(Context& ctx, Communicator& comm, const DistLayout& layout,
+                                     const InputDist& input, const Tensor& sent) {
+  const auto node = input.node_ids();
+  if (!node) return StartReturn(ctx, comm, layout, input, input.received().kjt.values(), sent);
+  const auto local_size = static_cast<int>(node->inside_layout->ranks.size());
+  const Tensor rows = ReturnedToNode(ctx, comm.CrossNodeCompanion(local_size), *node, input);
+  return StartReturn(ctx, comm.LocalCompanion(local_size), *node->inside_layout, node->inside, rows,
+                     sent);
+}
+
 }  // namespace
 
 Awaitable<KeyedJaggedTensor> StartReturnRows(Context& ctx, Communicator& comm,
                                              const DistLayout& layout,
                                              const std::vector<EmbeddingFeature>& features,
                                              const InputDist& input, const KeyedJaggedTensor& kjt) {
-  return comm
-      .AllToAllV(ctx, Messages(ctx, layout, comm.rank(), input.received()),
-                 CountsToReceive(layout, input.sent()), "remapped ids of " + layout.tables_text)
-      .Then([&ctx, &layout, &features, input, kjt](std::vector<Tensor> messages) {
-        const auto distinct = input.deduped();
-        const Tensor& sent = distinct ? distinct->kjt.values() : kjt.values();
-        Tensor rows = PlacedAtHome(ctx, layout, input.sent(), messages, sent);
+  const auto distinct = input.deduped();
+  return StartReturnToRanks(ctx, comm, layout, input,
+                            distinct ? distinct->kjt.values() : kjt.values())
+      .Then([&ctx, &layout, &features, distinct, kjt](Tensor rows) {
         if (distinct) rows = Spread(ctx, layout, features, *distinct, rows, kjt);
         return kjt.WithValues(rows);
       });

@@ -10,7 +10,7 @@
 // A step of R ranks is a step of one process with the same parts on all their batches: modules and
 // rows have the same bits for any R where the gradients have; outputs do, but for bags whose ids
 // lie on several ranks, which add partial sums. Three things depend on R: gradient_division;
-// dedup_ids, under which a module counts an id once a batch and rank; and times in hours
+// dedup_ids, under which a module counts an id once a batch and rank, or node; and times in hours
 // (HashZchClock::kHours), as on one rank.
 //
 // An evicted row gets what new rows of its table start with, and its optimizer state 0, on its

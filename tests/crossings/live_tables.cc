@@ -257,7 +257,7 @@ std::unique_ptr<AnyTables> MakeSharded(Context& ctx, Communicator& comm, const T
   const auto configs = ConfigsOf<typename Kind::Config>(ctx, c);
   const ShardingPlan plan = c.Plan(after_checkpoint);
   const ShardingOptions sharding{.codecs = ParseWireCodecs(c.point()["codec"]),
-                                 .dedup_ids = c.point().Is("dedup", "yes")};
+                                 .dedup_ids = ParseIdDedup(c.point()["dedup"])};
   if (c.raw_ids()) {
     std::vector<ShardedManagedTable> managed;
     for (const BaseEmbeddingConfig& t : c.Tables(ctx))

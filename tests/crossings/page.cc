@@ -26,10 +26,10 @@ random points (`tools/test --all`: 20,000 of tables, 2,000 of trainings).
 Near, not equal, are: pooled rows of tables that are split over rows (sums of parts come in another
 order), gradients of per-sample weights over ranks, trainings on ranks beside one process, and
 scores of a served model, whose products are Tessera's own, beside a training with the library's.
-Distinct ids (`dedup_ids`) of tables with raw ids: the modules see each id of a rank's batch once,
-in rising order. A collection refuses a table that grows behind a cache; a training configuration
-with growing raw ids and such a location makes a table there that has all its rows from the start,
-with other start values than one that grows.
+Distinct ids (`dedup_ids`) of tables with raw ids: the modules see each id of a rank's batch, or of
+a node's, once, in rising order. A collection refuses a table that grows behind a cache; a training
+configuration with growing raw ids and such a location makes a table there that has all its rows
+from the start, with other start values than one that grows.
 
 A rule's name with a number (`adam_2`) is the same rule with other options. `custom` is a rule from
 outside the library, `dense` the optimizer of the dense part.
@@ -55,7 +55,7 @@ const std::map<std::string, std::string>& Meanings() {
       {"sharding", "how tables are cut over ranks"},
       {"ranks", "how many"},
       {"codec", "how rows and gradients travel"},
-      {"dedup", "whether each id travels once a batch (`dedup_ids`)"},
+      {"dedup", "whether each id travels once a batch, for each rank or node (`dedup_ids`)"},
       {"pipeline", "how steps overlap"},
       {"control", "clamped gradients; a frozen table; learning rates that change"},
       {"accumulation", "how many micro-batches are one step"},

@@ -170,7 +170,7 @@ const std::vector<Axis>& TablesAxes() {
         "table_column_wise", "grid_shard", "mixed"}},
       {"ranks", {"1", "2", "4"}},
       {"codec", {"fp32", "bf16", "int8"}},
-      {"dedup", {"no", "yes"}},
+      {"dedup", {"none", "rank", "node"}},
       {"pipeline", {"none", "base", "sparse_dist", "prefetch", "semi_sync"}},
       {"control", {"none", "clamped", "frozen", "rates"}},
       {"accumulation", {"none", "3"}},
@@ -294,7 +294,7 @@ KeyedJaggedTensor TablesCase::Batch(Context& ctx, int step, int first, int end) 
 
 std::vector<Tensor> TablesCase::Gradients(Context& ctx, int step, int first, int end,
                                           float scale) const {
-  const bool exact = point_.Is("dedup", "yes");
+  const bool exact = point_.Is("dedup", "rank|node");
   std::vector<std::vector<float>> values;  // an output each
   std::vector<int64_t> widths;
   for (const SmallTable& t : SmallTables(point_.Is("keys", "shared")))

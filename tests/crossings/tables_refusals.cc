@@ -48,11 +48,12 @@ const std::vector<Refusal>& TablesRefusals() {
        "The pipeline looks the next batch up before the update of this one, so micro-batches of "
        "one "
        "step would read rows of different steps."},
-      {"accumulation", "3", "dedup", "yes", "dedup_ids beside several forwards of one step",
+      {"accumulation", "3", "dedup", "rank|node", "dedup_ids beside several forwards of one step",
        "A row's gradients are summed before they travel, in each micro-batch alone: another order "
        "of sums than that of one batch.",
        "sharding=row_wise pooling=NONE"},
-      {"dedup", "yes", "pooling", "SUM|MEAN", "dedup_ids is for sequences; the tables are pooled",
+      {"dedup", "rank|node", "pooling", "SUM|MEAN",
+       "dedup_ids is for sequences; the tables are pooled",
        "A rank sends sums of bags, not rows; TorchRec's use_index_dedup is for sequences, too.",
        "sharding=row_wise"}};
   return refusals;

@@ -197,8 +197,8 @@ TablesOutcome RunPoint(const TablesCase& c, const std::string& folder) {
 std::optional<Point> BaselineOf(const Point& point) {
   const bool coded = !point.Is("codec", "fp32") && !point.Is("sharding", "none");
   const bool stale = point.Is("pipeline", "semi_sync");
-  // A module then sees each id of a rank's batch once, in rising order.
-  const bool distinct = point.Is("dedup", "yes") && point.Is("ids", "growing|mch|hash_zch") &&
+  // A module then sees each id of a rank's, or a node's, batch once, in rising order.
+  const bool distinct = point.Is("dedup", "rank|node") && point.Is("ids", "growing|mch|hash_zch") &&
                         !point.Is("sharding", "none");
   if (!coded && !stale && !distinct) return {};
   Point baseline = point;

@@ -111,7 +111,7 @@ class DedupTest : public testing::DeviceTest {
   static constexpr int kSteps = 2;
 
   // The results of each rank: outputs of all steps, then weights.
-  std::vector<Result> Train(const Case& c, bool dedup) {
+  std::vector<Result> Train(const Case& c, IdDedup dedup) {
     const std::vector<BaseEmbeddingConfig> tables = Tables();
     std::vector<TableShape> shapes;
     for (const BaseEmbeddingConfig& t : tables)
@@ -159,7 +159,7 @@ void ExpectNear(const std::vector<std::vector<float>>& a, const std::vector<std:
 TEST_P(DedupTest, TrainsAsWithout) {
   for (const Case& c : Cases()) {
     SCOPED_TRACE(c.name);
-    const std::vector<Result> plain = Train(c, false), distinct = Train(c, true);
+    const std::vector<Result> plain = Train(c, IdDedup::kNone), distinct = Train(c, IdDedup::kRank);
     int64_t plain_bytes = 0, distinct_bytes = 0;
     for (size_t r = 0; r < plain.size(); ++r) {
       SCOPED_TRACE(r);
@@ -186,7 +186,7 @@ TEST_P(DedupTest, PooledTablesAreRefused) {
     EXPECT_THROW(ShardedTables(own, comm, {table}, {PoolingType::kSum}, {{"a", 0, "a"}},
                                MakeShardingPlan({.world_size = 1, .local_size = 1}, {&shape, 1},
                                                 TableWise(0)),
-                               {.sharding = {.dedup_ids = true}}),
+                               {.sharding = {.dedup_ids = IdDedup::kRank}}),
                  Error);
   });
 }

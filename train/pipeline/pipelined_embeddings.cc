@@ -4,6 +4,7 @@
 
 #include "runtime/tensor.h"
 #include "sharding/exchange/dedup.h"
+#include "sharding/exchange/node/node_dedup.h"
 #include "train/pipeline/collection_outputs.h"
 
 namespace tessera {
@@ -93,7 +94,9 @@ class AnsweredShards : public AnsweredCollection<Collection> {
  public:
   explicit AnsweredShards(Collection& collection)
       : AnsweredCollection<Collection>(collection),
-        comm_(collection.tables().comm().Companion("input_dist")) {}
+        comm_(collection.tables().comm().Companion("input_dist")) {
+    collection.tables().PrepareInputDist(comm_);
+  }
 
   bool alone() const override { return comm_.size() == 1; }
 
@@ -194,6 +197,23 @@ std::unique_ptr<PipelinedEmbeddings> InStep(const ShardedTables& tables, const c
   return std::make_unique<WholeInStep>(tables.comm().size() == 1, why);
 }
 
+void RecordDistinct(const DedupedIds& ids, const Context& ctx) {
+  RecordStream(ids.kjt, ctx);
+  for (const Tensor& places : ids.places) places.RecordStream(ctx);
+}
+
+void RecordIds(const InputDist& dist, const Context& ctx) {
+  for (const std::vector<Tensor>& of_rank : dist.sent().positions)
+    for (const Tensor& positions : of_rank) positions.RecordStream(ctx);
+  for (const DistFeature& feature : dist.sent().features) feature.ids.RecordStream(ctx);
+  RecordStream(dist.received().kjt, ctx);
+  if (const auto distinct = dist.deduped()) RecordDistinct(*distinct, ctx);
+  const auto node = dist.node_ids();
+  if (!node) return;
+  RecordIds(node->inside, ctx);
+  RecordDistinct(node->distinct, ctx);
+}
+
 }  // namespace
 
 void RecordStream(const KeyedJaggedTensor& features, const Context& ctx) {
@@ -207,15 +227,7 @@ void RecordStream(const KeyedJaggedTensor& features, const Context& ctx) {
 
 void InputAhead::RecordStream(const Context& ctx) const {
   tessera::RecordStream(features, ctx);
-  if (!dist) return;
-  for (const std::vector<Tensor>& of_rank : dist->sent().positions)
-    for (const Tensor& positions : of_rank) positions.RecordStream(ctx);
-  for (const DistFeature& feature : dist->sent().features) feature.ids.RecordStream(ctx);
-  tessera::RecordStream(dist->received().kjt, ctx);
-  const auto distinct = dist->deduped();
-  if (!distinct) return;
-  tessera::RecordStream(distinct->kjt, ctx);
-  for (const Tensor& places : distinct->places) places.RecordStream(ctx);
+  if (dist) RecordIds(*dist, ctx);
 }
 
 InputAhead PipelinedEmbeddings::InputDist(Context& ctx, const KeyedJaggedTensor& features) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <mutex>
 
 #include "comm/local_communicator.h"
 #include "embedding/table/row_init.h"
@@ -217,15 +218,27 @@ TEST_P(ShardedManagedCollisionTest, ACollectionAloneGivesTheSameRows) {
   });
 }
 
-// Each rank's ids travel once, and all that name one id get its row, which is one of its part.
-TEST_P(ShardedManagedCollisionTest, DistinctIdsMayTravel) {
-  RunLocalRanks(2, [&](Communicator& comm) {
-    Context own({.device = device(), .threads = 1, .seed = 5});
+// Each id travels once a rank, or once a node of two ranks, and all that name one id get its row,
+// which is one of its part.
+class DistinctRawIds {
+ public:
+  DistinctRawIds(Device device, int world, IdDedup dedup)
+      : device_(device), world_(world), dedup_(dedup), plan_(PlanOf(world)) {
+    plan_.local_size = 2;
+  }
+  void Run() {
+    RunLocalRanks(world_, [&](Communicator& comm) { RunRank(comm); });
+  }
+
+ private:
+  void RunRank(Communicator& comm) {
+    Context own({.device = device_, .threads = 1, .seed = 5});
     ShardedManagedCollisionEmbeddingCollection mc(
-        own, comm, Configs<EmbeddingConfig>(), Managed(Kinds()[2].make), PlanOf(2), {},
-        {.dedup_ids = true}, /*return_remapped_features=*/true);
+        own, comm, Configs<EmbeddingConfig>(), Managed(Kinds()[2].make), plan_, {},
+        {.dedup_ids = dedup_}, /*return_remapped_features=*/true);
+    EXPECT_EQ(mc.embedding_collection().tables().dedups_in_nodes(), dedup_ == IdDedup::kNode);
     RawIds random(6);
-    const KeyedJaggedTensor kjt = Batch(random, 0).OfRank(own, comm.rank(), 2);
+    const KeyedJaggedTensor kjt = Batch(random, 0).OfRank(own, comm.rank(), world_);
     std::optional<ShardedManagedCollisionEmbeddingCollection::Output> out;
     for (int pass = 0; pass < 2; ++pass) {
       Tape tape(own);
@@ -233,16 +246,31 @@ TEST_P(ShardedManagedCollisionTest, DistinctIdsMayTravel) {
     }
     const auto ids = kjt.values().ToVector<int64_t>(),
                rows = out->remapped_features->values().ToVector<int64_t>();
-    const auto managed = static_cast<size_t>(kjt.offset_per_key()[2]);
+    Check(ids, rows, static_cast<size_t>(kjt.offset_per_key()[2]));
+    EXPECT_EQ(out->embeddings[0].second.values().value().dim(0), kjt.offset_per_key()[1]);
+  }
+  // The first `managed` ids are raw.
+  void Check(const std::vector<int64_t>& ids, const std::vector<int64_t>& rows, size_t managed) {
+    const std::lock_guard lock(mutex_);
     const HashParts parts{kParts, kRows / kParts};
-    std::map<int64_t, int64_t> row_of;
     for (size_t i = 0; i < managed; ++i) {
-      EXPECT_EQ(row_of.emplace(ids[i], rows[i]).first->second, rows[i]);
+      EXPECT_EQ(row_of_.emplace(ids[i], rows[i]).first->second, rows[i]);
       EXPECT_EQ(rows[i] / parts.rows_a_part, parts.PartOf(ids[i]));
     }
     for (size_t i = managed; i < ids.size(); ++i) EXPECT_EQ(rows[i], ids[i]);
-    EXPECT_EQ(out->embeddings[0].second.values().value().dim(0), kjt.offset_per_key()[1]);
-  });
+  }
+
+  Device device_;
+  int world_;
+  IdDedup dedup_;
+  ShardingPlan plan_;
+  std::mutex mutex_;
+  std::map<int64_t, int64_t> row_of_;  // on all ranks
+};
+
+TEST_P(ShardedManagedCollisionTest, DistinctIdsMayTravel) {
+  DistinctRawIds(device(), 2, IdDedup::kRank).Run();
+  DistinctRawIds(device(), 4, IdDedup::kNode).Run();
 }
 
 TEST_P(ShardedManagedCollisionTest, WhatCannotBeIsSaid) {

@@ -181,12 +181,12 @@ class Collected {
 };
 
 void RunRank(Context& ctx, Communicator& comm, const Combination& c, const ShardingPlan& plan,
-             const Steps& steps, OutputRoute route, Collected& collected) {
+             const Steps& steps, const ShardingOptions& sharding, Collected& collected) {
   std::vector<BaseEmbeddingConfig> configs;
   for (const TestTable& t : Tables()) configs.push_back(ConfigOf(c, t));
   ShardedTables tables(ctx, comm, configs, std::vector<PoolingType>(configs.size(), c.pooling),
                        Features(), plan,
-                       {.weighted = c.weighted, .rounding_seed = 5, .sharding = {.route = route}});
+                       {.weighted = c.weighted, .rounding_seed = 5, .sharding = sharding});
   for (const HeldShard& held : tables.shards())
     for (const TestTable& t : Tables())
       if (t.name == held.table)
@@ -232,11 +232,11 @@ Result RunWhole(Context& ctx, const Combination& c, const ShardingPlan& plan, co
 }
 
 Result RunSharded(Device device, const Combination& c, const ShardingPlan& plan, const Steps& steps,
-                  OutputRoute route) {
+                  const ShardingOptions& sharding) {
   Collected collected(c);
   RunLocalRanks(c.world, [&](Communicator& comm) {
     Context own({.device = device, .threads = 1, .seed = 7});
-    RunRank(own, comm, c, plan, steps, route, collected);
+    RunRank(own, comm, c, plan, steps, sharding, collected);
     own.Sync();
   });
   return collected.Take(steps.batches);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/exchange/node_routes.h"
+#include "sharding/sharded_tables.h"
 #include "tests/sharding/testing/sharded_case.h"
 
 namespace tessera::testing {
@@ -28,7 +28,7 @@ struct Result {
 Result RunWhole(Context& ctx, const Combination& c, const ShardingPlan& plan, const Steps& steps);
 // Runs on ranks that are threads, each with a context of its own on `device`.
 Result RunSharded(Device device, const Combination& c, const ShardingPlan& plan, const Steps& steps,
-                  OutputRoute route = OutputRoute::kAuto);
+                  const ShardingOptions& sharding = {});
 
 }  // namespace tessera::testing
 #endif  // TESSERA_TESTS_SHARDING_TESTING_SHARDED_RUNS_H_

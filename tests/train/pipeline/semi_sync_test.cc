@@ -72,7 +72,8 @@ class SemiSyncTest : public testing::DeviceTest {
 
   void ExpectReference(const SmallRunOptions& options, const std::function<bool(int)>& fresh) {
     EXPECT_TRUE(SmallTraining(options).Run() == Reference(options, nullptr, fresh)) << "alone";
-    for (const int ranks : {1, 2, 3})
+    const bool nodes = options.kind.dedup == IdDedup::kNode;
+    for (const int ranks : nodes ? std::vector<int>{4} : std::vector<int>{1, 2, 3})
       RunLocalRanks(ranks, [&](Communicator& comm) {
         const SmallRun run = SmallTraining(options, &comm).Run();
         EXPECT_TRUE(run == Reference(options, &comm, fresh))
@@ -86,7 +87,7 @@ TEST_P(SemiSyncTest, RowsAreOneUpdateBehind) {
 }
 
 TEST_P(SemiSyncTest, RowsOfSequencesToo) {
-  for (const bool dedup : {false, true}) {
+  for (const IdDedup dedup : {IdDedup::kNone, IdDedup::kRank, IdDedup::kNode}) {
     SmallRunOptions options = Options();
     options.kind = {.name = "sequences", .dedup = dedup};
     ExpectReference(options, [](int) { return false; });

@@ -22,8 +22,8 @@ std::vector<SmallKind> Kinds(bool cached = false) {
   for (const char* name : {"bags", "sequences", "raw_bags", "raw_sequences", "itep_bags",
                            "itep_sequences", "processed"})
     kinds.push_back({.name = name, .cached = cached});
-  kinds.push_back({.name = "sequences", .cached = cached, .dedup = true});
-  kinds.push_back({.name = "raw_sequences", .cached = cached, .dedup = true});
+  kinds.push_back({.name = "sequences", .cached = cached, .dedup = IdDedup::kRank});
+  kinds.push_back({.name = "raw_sequences", .cached = cached, .dedup = IdDedup::kRank});
   return kinds;
 }
 
@@ -46,7 +46,7 @@ class TrainPipelineTest : public testing::DeviceTest {
     const std::vector<SmallRun> plain = RunsOf(On("none", kind), ranks);
     for (const char* pipeline : kExact)
       EXPECT_TRUE(RunsOf(On(pipeline, kind), ranks) == plain)
-          << pipeline << " of " << kind.name << (kind.dedup ? " made unique" : "") << ", ranks "
+          << pipeline << " of " << kind.name << ", dedup " << ToString(kind.dedup) << ", ranks "
           << ranks;
   }
 };
@@ -55,6 +55,11 @@ TEST_P(TrainPipelineTest, GivesTheBitsOfThePlainLoop) {
   for (const int ranks : {1, 2}) ExpectPlainBits({}, ranks);
   for (const SmallKind& kind : Kinds())
     for (const int ranks : {0, 3}) ExpectPlainBits(kind, ranks);
+}
+
+TEST_P(TrainPipelineTest, WhereIdsTravelOnceANode) {
+  for (const char* name : {"sequences", "raw_sequences", "itep_sequences"})
+    ExpectPlainBits({.name = name, .dedup = IdDedup::kNode}, 4);
 }
 
 TEST_P(TrainPipelineTest, WithCachedTablesToo) {
@@ -78,8 +83,8 @@ TEST_P(TrainPipelineTest, FewBatches) {
 }
 
 TEST_P(TrainPipelineTest, LeavingEarlyChangesNothing) {
-  for (const SmallKind& kind :
-       std::vector<SmallKind>{{}, {.name = "raw_sequences", .dedup = true}, {.name = "itep_bags"}})
+  for (const SmallKind& kind : std::vector<SmallKind>{
+           {}, {.name = "raw_sequences", .dedup = IdDedup::kRank}, {.name = "itep_bags"}})
     for (const int ranks : {0, 2}) {
       const std::vector<SmallRun> plain = RunsOf(On("none", kind), ranks);
       for (const char* pipeline : kExact)

@@ -20,8 +20,8 @@ namespace tessera::testing {
 
 struct SmallKind {
   std::string name = "bags";
-  bool cached = false;  // tables have caches
-  bool dedup = false;   // ids of a rank are sent once; for sequences
+  bool cached = false;             // tables have caches
+  IdDedup dedup = IdDedup::kNone;  // of sequences; kNode: nodes have two ranks
 
   bool raw() const { return name.starts_with("raw"); }
   bool itep() const { return name.starts_with("itep"); }
@@ -61,7 +61,8 @@ inline ShardingPlan SmallPlan(int ranks, const SmallKind& kind) {
   const auto on = [&](TableSharder sharder) {
     return kind.cached ? WithKernel(std::move(sharder), ComputeKernel::kFusedUvmCaching) : sharder;
   };
-  return MakeShardingPlan({ranks, ranks}, shapes,
+  const int local_size = kind.dedup == IdDedup::kNode && ranks % 2 == 0 ? 2 : ranks;
+  return MakeShardingPlan({ranks, local_size}, shapes,
                           {{"t0", on(kind.raw() ? RowWiseBuckets(kSmallParts) : RowWise())},
                            {"t1", on(TableWise(ranks - 1))},
                            {"t2", kind.cached ? on(TableWise(0)) : DataParallel()}});
