@@ -1,5 +1,7 @@
 // Bytes that a training step of sequences sends with and without dedup_ids, on bags from a file:
-// one line a bag, ids apart by blanks; the first may be the user's and is then left out.
+// one line a bag, ids apart by blanks; the first may be the user's and is then left out. Over nodes
+// of several ranks (--ranks-per-node) it prints the bytes between nodes, too, also those of ids
+// that travel once a node.
 //
 //   zcat amazon_book_bags.txt.gz | bazel run -c opt //bench/sharding:dedup_bench -- --skip-first
 //
@@ -13,6 +15,7 @@
 
 #include "bench/harness/bench_main.h"
 #include "comm/local_communicator.h"
+#include "comm/slow_communicator.h"
 #include "runtime/tensor.h"
 #include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
@@ -47,14 +50,23 @@ KeyedJaggedTensor BatchOf(Context& ctx, const Bags& bags, size_t first, int64_t 
 }
 
 struct Shape {
-  int ranks = 4;
+  int ranks = 4, ranks_per_node = 0;  // 0: all in one
   int64_t batch = 2048, dim = 64, steps = 4;
 };
 
-// The bytes that all ranks send in one step.
-int64_t BytesOf(const Shape& s, const Bags& bags, int64_t rows, bool dedup) {
+// The bytes that all ranks send in one step, and those of them that leave a node.
+struct Bytes {
+  int64_t all = 0, between = 0;
+};
+
+Bytes BytesOf(const Shape& s, const Bags& bags, int64_t rows, IdDedup dedup) {
   std::vector<int64_t> bytes(static_cast<size_t>(s.ranks));
-  RunLocalRanks(s.ranks, [&](Communicator& comm) {
+  const int local_size = s.ranks_per_node > 0 ? s.ranks_per_node : s.ranks;
+  LinkTraffic before, traffic;
+  RunLocalRanks(s.ranks, [&](Communicator& local) {
+    const auto counted = MakeSlowCommunicator(
+        local.Split(0, local.rank()), SlowNodes{.local_size = local_size, .traffic = &traffic});
+    Communicator& comm = *counted;
     Context ctx({.threads = 1});
     BaseEmbeddingConfig config;
     config.name = "items";
@@ -64,10 +76,13 @@ int64_t BytesOf(const Shape& s, const Bags& bags, int64_t rows, bool dedup) {
     config.optimizer = Sgd{.lr = 0.01f};
     const TableShape shape{config.name, rows, s.dim};
     const ShardingPlan plan =
-        MakeShardingPlan({.world_size = s.ranks, .local_size = s.ranks}, {&shape, 1}, RowWise());
+        MakeShardingPlan({.world_size = s.ranks, .local_size = local_size}, {&shape, 1}, RowWise());
     ShardedTables tables(ctx, comm, {config}, {PoolingType::kNone}, {{"item", 0, "item"}}, plan,
                          {.sharding = {.dedup_ids = dedup}});
-    const int64_t before = comm.bytes_sent();
+    local.Barrier(ctx, "tables are made").Wait();
+    if (IsLeader(local)) before.between = traffic.between.load();
+    local.Barrier(ctx, "bytes are read").Wait();
+    const int64_t sent = comm.bytes_sent();
     for (int64_t step = 0; step < s.steps; ++step) {
       const int64_t first = (step * s.ranks + comm.rank()) * s.batch;
       Tape tape(ctx);
@@ -75,9 +90,21 @@ int64_t BytesOf(const Shape& s, const Bags& bags, int64_t rows, bool dedup) {
           tables.Forward(ctx, BatchOf(ctx, bags, static_cast<size_t>(first), s.batch))[0];
       tape.Backward(out, Tensor::Full(ctx, out.shape(), 1));
     }
-    bytes[static_cast<size_t>(comm.rank())] = comm.bytes_sent() - before;
+    bytes[static_cast<size_t>(comm.rank())] = comm.bytes_sent() - sent;
   });
-  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) / s.steps;
+  return {std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) / s.steps,
+          (traffic.between - before.between) / s.steps};
+}
+
+void PrintBetween(const Shape& s, const Bags& bags, int64_t rows, const Bytes& plain,
+                  const Bytes& distinct) {
+  const Bytes of_nodes = BytesOf(s, bags, rows, IdDedup::kNode);
+  std::printf(
+      "between nodes of %d ranks: %lld as they are, %lld once a rank, %lld once a node: "
+      "%.1f %% of those of ranks saved\n",
+      s.ranks_per_node, static_cast<long long>(plain.between),
+      static_cast<long long>(distinct.between), static_cast<long long>(of_nodes.between),
+      100 * (1 - static_cast<double>(of_nodes.between) / static_cast<double>(distinct.between)));
 }
 
 int Main(int argc, char** argv) {
@@ -85,6 +112,9 @@ int Main(int argc, char** argv) {
   Shape shape;
   bool skip_first = false;
   app.add_option("--ranks", shape.ranks, "Ranks")->check(CLI::Range(2, 64));
+  app.add_option("--ranks-per-node", shape.ranks_per_node,
+                 "Ranks of a node, which divide --ranks; bytes between nodes are printed")
+      ->check(CLI::Range(1, 32));
   app.add_option("--batch", shape.batch, "Bags a rank")->check(CLI::PositiveNumber);
   app.add_option("--dim", shape.dim, "Columns of the table")->check(CLI::PositiveNumber);
   app.add_option("--steps", shape.steps, "Steps")->check(CLI::PositiveNumber);
@@ -100,14 +130,15 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "no ids on the standard input\n");
     return 1;
   }
-  const int64_t plain = BytesOf(shape, bags, rows, false),
-                distinct = BytesOf(shape, bags, rows, true);
+  const Bytes plain = BytesOf(shape, bags, rows, IdDedup::kNone),
+              distinct = BytesOf(shape, bags, rows, IdDedup::kRank);
   std::printf("%zu bags, %lld ids, %lld rows; %d ranks of %lld bags, dim %lld\n", bags.size(),
               static_cast<long long>(ids), static_cast<long long>(rows), shape.ranks,
               static_cast<long long>(shape.batch), static_cast<long long>(shape.dim));
   std::printf("bytes a step: %lld as they are, %lld with dedup_ids: %.1f %% saved\n",
-              static_cast<long long>(plain), static_cast<long long>(distinct),
-              100 * (1 - static_cast<double>(distinct) / static_cast<double>(plain)));
+              static_cast<long long>(plain.all), static_cast<long long>(distinct.all),
+              100 * (1 - static_cast<double>(distinct.all) / static_cast<double>(plain.all)));
+  if (shape.ranks_per_node > 0) PrintBetween(shape, bags, rows, plain, distinct);
   return 0;
 }
 
