@@ -79,6 +79,23 @@ TEST(TablesCrossingsTest, AccumulationOfEveryRule) {
   std::printf("tables: %d rules, 5 shardings, 3 poolings: %d points\n",
               static_cast<int>(RuleNames().size()), points);
 }
+// Points where ids do travel once a node, which wants sequences on four ranks: each value of every
+// axis beside each sharding.
+TEST(TablesCrossingsTest, IdsOnceANodeBesideEveryValue) {
+  int points = 0;
+  for (const char* sharding : {"table_wise", "column_wise", "row_wise", "grid_shard", "mixed"})
+    for (const Axis& axis : TablesAxes())
+      for (const std::string& value : axis.values) {
+        Point point = Point::Named(TablesAxes(), "dedup=node ranks=4 pooling=NONE");
+        point.Set("sharding", sharding);
+        if (axis.name == "sharding" || axis.name == "dedup" || axis.name == "ranks") continue;
+        point.Set(axis.name, value);
+        if (RefusalOf(point, TablesRefusals()) != nullptr) continue;
+        CheckPoint(Tables(), point);
+        ++points;
+      }
+  std::printf("tables: ids once a node: %d points\n", points);
+}
 TEST(TablesCrossingsTest, AllPairs) { CheckAllPairs(Tables()); }
 TEST(TablesCrossingsTest, RandomPoints) {
   CheckRandomPoints(Tables(), std::getenv("TESSERA_TEST_ALL") ? 20000 : 500);
