@@ -21,6 +21,10 @@ void CheckInMemory(const EmbeddingTable& table) {
                 "table {}: its location is DISK, so there is no tensor of all its rows: "
                 "rows().part reads and writes some at a time",
                 table.config.name);
+  TESSERA_CHECK(table.on_use == nullptr,
+                "table {}: it grows over ranks, where its rows take memory as they come into use, "
+                "so there is no tensor of all of them: rows().part reads and writes some at a time",
+                table.config.name);
 }
 
 // Throws if the cache still holds updates that a reader of all rows would miss.

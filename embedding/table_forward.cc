@@ -37,6 +37,7 @@ void Read(Context& ctx, const TablesState& state, const TableBatch& batch,
           const OutputTensors& outputs, bool training) {
   const TraceSpan span("lookup");
   batch.cached().Load(ctx, state);
+  batch.StartRows(state);
   const ScratchVector<LookupFeature> features = batch.Features(state, outputs);
   LookupArgs args = batch.Args(features);
   const Tensor owed = training

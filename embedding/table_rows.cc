@@ -3,6 +3,7 @@
 #include <span>
 
 #include "embedding/storage/disk_table.h"
+#include "embedding/storage/rows_on_use.h"
 #include "embedding/table/table_batch.h"
 #include "embedding/table_caches.h"
 #include "optim/state_dict.h"
@@ -13,14 +14,28 @@ namespace {
 
 using internal::EmbeddingTable;
 
-std::shared_ptr<const RowsElsewhere> PartOnDisk(const EmbeddingTable& table, int part) {
-  if (!table.disk) return nullptr;
+std::shared_ptr<const RowsElsewhere> PartOnDisk(const std::shared_ptr<DiskTable>& disk, int part) {
   return std::make_shared<const RowsElsewhere>(RowsElsewhere{
-      .read = [disk = table.disk, part](std::span<const int64_t> rows,
-                                        void* bytes) { disk->ReadPart(part, rows, bytes); },
-      .write = [disk = table.disk, part](
-                   std::span<const int64_t> rows,
-                   const void* bytes) { disk->WritePart(part, rows, bytes); }});
+      .read = [disk, part](std::span<const int64_t> rows,
+                           void* bytes) { disk->ReadPart(part, rows, bytes); },
+      .write = [disk, part](std::span<const int64_t> rows,
+                            const void* bytes) { disk->WritePart(part, rows, bytes); }});
+}
+
+std::shared_ptr<const RowsElsewhere> PartOnUse(const std::shared_ptr<RowsOnUse>& on_use, int part) {
+  return std::make_shared<const RowsElsewhere>(RowsElsewhere{
+      .read = [on_use, part](std::span<const int64_t> rows,
+                             void* bytes) { on_use->Read(part, rows, bytes); },
+      .write = [on_use, part](std::span<const int64_t> rows,
+                              const void* bytes) { on_use->Write(part, rows, bytes); }});
+}
+
+NamedTensor Stored(const EmbeddingTable& table, int part, NamedTensor named) {
+  if (table.disk) named.stored = PartOnDisk(table.disk, part);
+  if (!table.on_use) return named;
+  named.tensor = Tensor::Borrow(nullptr, named.tensor.shape(), named.tensor.dtype());
+  named.stored = PartOnUse(table.on_use, part);
+  return named;
 }
 
 }  // namespace
@@ -31,9 +46,8 @@ int TableRows::num_parts(int index) const {
 
 NamedTensor TableRows::part(int index, int part) const {
   const EmbeddingTable& table = state_->at(index);
-  if (part == 0) return {"weight", table.weight, PartOnDisk(table, 0)};
-  const OptimizerState& state = table.states.at(static_cast<size_t>(part - 1));
-  return {state.name, state.tensor, PartOnDisk(table, part)};
+  if (part == 0) return Stored(table, 0, {"weight", table.weight});
+  return Stored(table, part, table.states.at(static_cast<size_t>(part - 1)));
 }
 
 std::vector<NamedTensor> TableRows::weights(const std::string& prefix) const {

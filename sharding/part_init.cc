@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "embedding/table/table_start.h"
 #include "runtime/fill_uniform.h"
 
 namespace tessera::internal {
@@ -23,7 +24,7 @@ PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
         part.CopyFrom(ctx, whole.Narrow(1, shard.column_offset, shard.columns));
     }
   };
-  return {fill, sequence};
+  return {.fill = fill, .sequence = sequence};
 }
 
 // A user's init_fn fills the whole table; parts are cut out of it.
@@ -40,7 +41,7 @@ PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
     rows.CopyFrom(ctx, whole->Rows(shard.row_offset, shard.row_offset + shard.rows)
                            .Narrow(1, shard.column_offset, shard.columns));
   };
-  return {fill};
+  return {.fill = fill};
 }
 
 }  // namespace
@@ -49,20 +50,22 @@ PartInit MakePartInit(Context& ctx, const BaseEmbeddingConfig& table, bool neede
                       WholeTables& wholes) {
   CheckStartOnDisk(table);
   if (table.init_fn) return GivenInit(ctx, table, needed, wholes);
-  return UniformInit(table, ctx.random().TakeSequence());
+  PartInit init = UniformInit(table, ctx.random().TakeSequence());
+  init.when_read = table.location == EmbeddingLocation::kDisk || TakesRowsOnUse(ctx, table);
+  return init;
 }
 
 BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard,
                                const PartInit& init) {
-  const bool on_disk = table.location == EmbeddingLocation::kDisk;
-  if (on_disk) table.init_range = InitRange(table);
+  if (init.when_read) table.init_range = InitRange(table);
   const int64_t whole_columns = table.embedding_dim;
   table.num_embeddings = shard.rows;
   table.embedding_dim = shard.columns;
   table.place = {shard.row_offset, shard.column_offset};
   table.index_remap = nullptr;  // ids are checked and remapped before they travel
   table.bounds_check = BoundsCheckMode::kNone;
-  if (on_disk) {
+  table.growing = table.growing && init.when_read && table.location != EmbeddingLocation::kDisk;
+  if (init.when_read) {
     table.place.whole_columns = whole_columns;
     table.place.start_sequence = init.sequence;
     return table;

@@ -16,7 +16,10 @@ namespace tessera::internal {
 struct PartInit {
   // Fills `rows`, which are the shard's or, where there are others, rows that are made anew.
   std::function<void(Context&, const Tensor& rows, const Shard&)> fill;
-  uint64_t sequence = 0;  // of a table on disk, whose rows are made when they are first read
+  // Rows are made when they are first read: on disk, or in memory that those of a growing table take
+  // as they come into use.
+  bool when_read = false;
+  uint64_t sequence = 0;
 };
 
 // Whole tables that a user's init_fn filled and parts are copied from; the destructor frees them.

@@ -22,10 +22,8 @@ ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingCo
   TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan, and of the communicator");
   CheckPlan(plan, ShapesOf(tables));
   for (const BaseEmbeddingConfig& t : tables)
-    TESSERA_CHECK(!t.growing,
-                  "table {} is growing: of a sharded table all num_embeddings rows are there from "
-                  "the start; expected growing = false",
-                  t.name);
+    TESSERA_CHECK(!t.growing || t.index_remap == nullptr,
+                  "table {}: it grows, so it cannot be pruned", t.name);
   for (const BaseEmbeddingConfig& t : tables)
     CheckColumnCut(t.name, plan.tables.at(t.name), t.embedding_dim, RuleName(t.optimizer));
   CheckSameOnAllRanks(comm, "the program's build", BuildId());

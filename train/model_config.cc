@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Whether a table's rows may come into use one after another, as those of one growing module do.
+// Whether a table's rows may come into use one after another, as those of growing modules do.
 bool CanGrow(const EmbeddingBagConfig& table) {
   return !std::holds_alternative<Dense>(table.optimizer) && !IsCached(table.location);
 }
@@ -20,7 +20,7 @@ void CheckDenseRows(const EmbeddingBagConfig& table) {
 
 }  // namespace
 
-RankingModelConfig RankingModelConfigOf(const TrainConfig& config) {
+RankingModelConfig RankingModelConfigOf(const TrainConfig& config, bool on_ranks) {
   for (const EmbeddingBagConfig& table : config.tables) CheckDenseRows(table);
   RankingModelConfig model = {
       .tables = config.tables,
@@ -32,7 +32,7 @@ RankingModelConfig RankingModelConfigOf(const TrainConfig& config) {
     const auto managed = config.managed_collision.find(table.name);
     table.growing = managed != config.managed_collision.end() &&
                     std::holds_alternative<GrowingIndexOptions>(managed->second.module) &&
-                    managed->second.num_parts == 0 && CanGrow(table);
+                    (managed->second.num_parts == 0 || on_ranks) && CanGrow(table);
   }
   return model;
 }

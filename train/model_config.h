@@ -6,7 +6,9 @@
 
 namespace tessera {
 
-RankingModelConfig RankingModelConfigOf(const TrainConfig& config);
+// on_ranks: tables whose raw ids are in parts grow, too; in one process they have all their rows
+// from the start.
+RankingModelConfig RankingModelConfigOf(const TrainConfig& config, bool on_ranks = false);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_MODEL_CONFIG_H_

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "embedding/table/table_start.h"
 #include "models/ranking_net_size.h"
 #include "runtime/base/joined.h"
 #include "sharding/kernel_location.h"
@@ -28,11 +29,13 @@ TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const TrainingPlace& 
   TableMemory memory = {.name = table.name};
   const auto found = place.plan->tables.find(table.name);
   if (found == place.plan->tables.end()) return memory;
+  const bool filled = table.location != EmbeddingLocation::kDisk &&
+                      !(place.memory == MemoryOf::kHost && internal::CanTakeRowsOnUse(table));
   double making = 0;  // ranks fill their parts at the same time, those of 16 bits as f32 first
   for (const Shard& shard : found->second.shards) {
     if (!IsHere(shard, place)) continue;
     memory += MemoryOfTable(table, shard.rows, shard.columns);
-    if (table.data_type != DType::kF32 && table.location != EmbeddingLocation::kDisk)
+    if (table.data_type != DType::kF32 && filled)
       making += kFloat * static_cast<double>(shard.rows) * static_cast<double>(shard.columns);
   }
   memory.making = making;
@@ -131,7 +134,8 @@ double TrainingMemory::total() const {
 
 TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& place) {
   TrainingMemory memory;
-  const std::vector<EmbeddingBagConfig> tables = RankingModelConfigOf(config).tables;
+  const std::vector<EmbeddingBagConfig> tables =
+      RankingModelConfigOf(config, place.plan != nullptr).tables;
   const bool on_gpu = place.memory == MemoryOf::kGpu;
   for (const EmbeddingBagConfig& table : tables) {
     memory.tables.push_back(MemoryHere(table, place));

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "embedding/storage/copy_rows.h"
-#include "runtime/fill_uniform.h"
 
 namespace tessera {
 namespace {
@@ -53,7 +52,7 @@ std::vector<DiskTable::Part> DiskTable::PartsOf(const std::vector<Tensor>& tenso
 }
 
 DiskTable::DiskTable(std::shared_ptr<BlockIo> io, const std::vector<Tensor>& parts,
-                     const DiskStart& start, const RowLogOptions& options)
+                     const RowStart& start, const RowLogOptions& options)
     : parts_(PartsOf(parts)),
       staged_bytes_(0),
       start_(start),
@@ -70,8 +69,7 @@ void DiskTable::MakeRecord(int64_t row, char* record) {
   std::memset(record, 0, static_cast<size_t>(log_.record_bytes()));
   const Part& weights = parts_[0];
   Tensor values = Tensor::Empty(host_, weights.row_shape);
-  FillUniformFrom(host_, values, start_.low, start_.high, start_.sequence,
-                  start_.first + row * start_.row_elements);
+  FillStart(host_, start_, row, values);
   values = values.To(host_, weights.dtype);
   std::memcpy(record + weights.offset, values.raw_data(), static_cast<size_t>(weights.row_bytes));
 }

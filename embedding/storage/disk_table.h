@@ -16,23 +16,16 @@
 
 #include "embedding/storage/disk_stats.h"
 #include "embedding/storage/row_log.h"
+#include "embedding/storage/row_start.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
-
-// First values of a new table: elements of FillUniform's sequence `sequence` under `seed`. Row r of
-// a shard begins with element `first` + r · `row_elements`, as in the whole table.
-struct DiskStart {
-  float low = 0, high = 0;
-  uint64_t seed = 0, sequence = 0;
-  int64_t first = 0, row_elements = 0;
-};
 
 class DiskTable {
  public:
   // parts: the weights [E, D], then states [E, D] or [E]; shapes and types alone are looked at.
   // Throws Error where there is no room for them.
-  DiskTable(std::shared_ptr<BlockIo> io, const std::vector<Tensor>& parts, const DiskStart& start,
+  DiskTable(std::shared_ptr<BlockIo> io, const std::vector<Tensor>& parts, const RowStart& start,
             const RowLogOptions& options = {});
 
   int64_t rows() const { return log_.rows(); }
@@ -71,7 +64,7 @@ class DiskTable {
 
   std::vector<Part> parts_;
   int64_t staged_bytes_;
-  DiskStart start_;
+  RowStart start_;
   Context host_;  // rows are made here
   RowLog log_;
 };

@@ -5,8 +5,10 @@
 
 #include "embedding/lookup/index_remap.h"
 #include "embedding/lookup/row_access.h"
+#include "embedding/storage/rows_on_use.h"
 #include "embedding/table/new_row_init.h"
 #include "embedding/table/table_on_disk.h"
+#include "embedding/table/table_start.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/fill_uniform.h"
@@ -179,6 +181,7 @@ void EmbeddingTable::ResetRows(Context& ctx, const Tensor& ids, bool initial) {
     cache->Reset(ctx);
   }
   if (touched) touched->Touch(ctx, ids);
+  if (on_use) on_use->Start(ids);
   if (disk) return ResetRowsOnDisk(ctx, *this, ids, initial);
   if (!initial)
     FillRows(ctx, weight, ids, 0);
@@ -197,19 +200,20 @@ Tensor ReservedRows(Context& ctx, const BaseEmbeddingConfig& c, const Shape& sha
                                        : EmptyAt(ctx, c.location, shape, dtype);
 }
 
-// Weight and states, filled unless the table grows.
-std::vector<Tensor> MakeParts(Context& ctx, const BaseEmbeddingConfig& c) {
+// Weight and states, filled unless their rows come later; without memory where something else gives
+// it to them.
+std::vector<Tensor> MakeParts(Context& ctx, const BaseEmbeddingConfig& c, bool on_use) {
   const Shape whole = {c.num_embeddings, c.embedding_dim};
-  const bool on_disk = c.location == EmbeddingLocation::kDisk;
-  std::vector<Tensor> parts = {c.growing ? ReservedRows(ctx, c, whole, c.data_type)
-                               : on_disk ? ShapeOnly(ctx, whole, c.data_type)
-                                         : PlacedRows(ctx, c)};
+  const bool elsewhere = c.location == EmbeddingLocation::kDisk || on_use;
+  std::vector<Tensor> parts = {c.growing   ? ReservedRows(ctx, c, whole, c.data_type)
+                               : elsewhere ? ShapeOnly(ctx, whole, c.data_type)
+                                           : PlacedRows(ctx, c)};
   for (const StateSpec& spec : RuleStates(c.optimizer)) {
     const Shape shape = spec.per_row ? Shape{c.num_embeddings} : whole;
     const DType dtype = spec.counts ? DType::kF32 : c.state_type;
-    parts.push_back(c.growing ? ReservedRows(ctx, c, shape, dtype)
-                    : on_disk ? ShapeOnly(ctx, shape, dtype)
-                              : ZerosAt(ctx, c.location, shape, dtype));
+    parts.push_back(c.growing   ? ReservedRows(ctx, c, shape, dtype)
+                    : elsewhere ? ShapeOnly(ctx, shape, dtype)
+                                : ZerosAt(ctx, c.location, shape, dtype));
   }
   return parts;
 }
@@ -221,10 +225,17 @@ EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, Pool
   CheckConfig(config);
   EmbeddingTable table;
   table.config = std::move(config);
+  // A part has all its rows from the start, which take memory as they come into use.
+  const bool on_use = table.config.growing && table.config.place.whole_columns > 0;
+  if (on_use) table.config.growing = false;
   table.pooling = pooling;
   const BaseEmbeddingConfig& c = table.config;
-  std::vector<Tensor> parts = MakeParts(ctx, c);
+  std::vector<Tensor> parts = MakeParts(ctx, c, on_use);
   if (c.location == EmbeddingLocation::kDisk) table.disk = MakeDiskTable(ctx, c, parts, io);
+  if (on_use) {
+    table.on_use = std::make_shared<RowsOnUse>(parts, StartOf(ctx, c));
+    parts = table.on_use->parts();
+  }
   table.weight = parts[0];
   const StateSpecs specs = RuleStates(c.optimizer);
   for (size_t s = 0; s < specs.size(); ++s)

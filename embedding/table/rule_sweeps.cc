@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "embedding/table/table_on_disk.h"
+#include "embedding/table/table_start.h"
 
 namespace tessera::internal {
 namespace {
@@ -54,10 +55,7 @@ bool IsFirstToOweDecay(const TablesState& state, size_t t) {
 }  // namespace
 
 bool ActsBeforeLookup(const EmbeddingTable& table) {
-  const AnyRule& rule = table.config.optimizer;
-  return IsCounted(table) || std::holds_alternative<EnsembleRowwiseAdagrad>(rule) ||
-         std::holds_alternative<EmaInPlaceRowwiseAdagrad>(rule) ||
-         std::holds_alternative<GlobalDecayRowwiseAdagrad>(rule);
+  return ActsBeforeLookup(table.config.optimizer);
 }
 
 bool ActsInSomeSteps(const EmbeddingTable& table) {

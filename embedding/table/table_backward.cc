@@ -151,6 +151,7 @@ void TableBackward::UpdateTogether(Context& ctx, OutputTensors gradients,
     all = state_->options.sharding.exchange_updates(ctx, std::move(all));
   const TableBatch batch(ctx, *state_, all.kjt, /*findings=*/{});
   batch.cached().Load(ctx, *state_);
+  batch.StartRows(*state_);  // those that other ranks alone have read, too
   UpdateTables(ctx, batch, {std::move(all.pooled), std::move(all.sequences)}, grads);
 }
 

@@ -1,6 +1,7 @@
 #include "embedding/table/table_batch.h"
 
 #include "embedding/lookup/feature_ids.h"
+#include "embedding/storage/rows_on_use.h"
 
 namespace tessera::internal {
 
@@ -54,6 +55,16 @@ TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJagged
   VisitIndexType(kjt.values().dtype(), "ids of a KeyedJaggedTensor", []<typename>() {});
   ids_ = IdsOf(ctx, state, kjt, shapes, findings);
   cached_ = CachedBatch(ctx, state, kjt, ids_);
+  for (size_t f = 0; f < shapes.size(); ++f) {
+    if (!state.table_of(f).on_use) continue;
+    const auto key = static_cast<size_t>(shapes[f].key);
+    on_use_.push_back({f, kjt.offset_per_key()[key], kjt.offset_per_key()[key + 1]});
+  }
+}
+
+void TableBatch::StartRows(const TablesState& state) const {
+  for (const auto& [feature, begin, end] : on_use_)
+    state.table_of(feature).on_use->Start(ids_[feature].Rows(begin, end));
 }
 
 void TableBatch::RecordStream(const Context& ctx) const {

@@ -72,6 +72,8 @@ class TableBatch {
   const OutputLayout& layout() const { return layout_; }
   int64_t num_ids() const { return num_ids_; }
   const CachedBatch& cached() const { return cached_; }
+  // Starts the rows that the batch names, in tables whose rows take memory as they come into use.
+  void StartRows(const TablesState& state) const;
   // For a batch that was made on another context.
   void RecordStream(const Context& ctx) const;
 
@@ -90,6 +92,11 @@ class TableBatch {
   Tensor offsets_, weights_;
   std::vector<Tensor> ids_;  // of each feature; slots of the cache, if its table has one
   CachedBatch cached_;
+  struct OnUse {
+    size_t feature;
+    int64_t begin, end;  // of its own ids
+  };
+  std::vector<OnUse> on_use_;  // features that read such tables
   OutputLayout layout_;
   int64_t num_ids_ = 0;
 };

@@ -1,21 +1,12 @@
 #include "embedding/table/table_on_disk.h"
 
+#include "embedding/table/table_start.h"
+
 namespace tessera::internal {
 namespace {
 
 std::vector<int64_t> RowsOf(Context& ctx, const Tensor& ids) {
   return ids.To(ctx, DType::kI64).To(ctx, Device::Cpu()).ToVector<int64_t>();
-}
-
-DiskStart StartOf(Context& ctx, const BaseEmbeddingConfig& config) {
-  const auto [low, high] = InitRange(config);
-  DiskStart start = {.low = low, .high = high, .seed = ctx.random().seed()};
-  const PlaceInTable& place = config.place;
-  const bool is_shard = place.whole_columns > 0;
-  start.sequence = is_shard ? place.start_sequence : ctx.random().TakeSequence();
-  start.row_elements = is_shard ? place.whole_columns : config.embedding_dim;
-  start.first = place.first_row * start.row_elements + place.first_column;
-  return start;
 }
 
 }  // namespace
@@ -25,7 +16,7 @@ std::shared_ptr<DiskTable> MakeDiskTable(Context& ctx, const BaseEmbeddingConfig
                                          std::shared_ptr<BlockIo>& io) {
   CheckStartOnDisk(config);
   if (io == nullptr) io = MakeBlockIo();
-  const DiskStart start = StartOf(ctx, config);
+  const RowStart start = StartOf(ctx, config);
   try {
     return std::make_shared<DiskTable>(
         io, parts, start, RowLogOptions{.folder = config.cache.folder, .table = config.name});

@@ -8,6 +8,7 @@
 #include "embedding/table/touched_rows_impl.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
+#include "runtime/virtual_memory.h"
 
 namespace tessera {
 namespace internal {
@@ -62,7 +63,9 @@ Tensor AllRows(Context& ctx, int64_t rows) {
 }  // namespace
 
 TouchedRows::TouchedRows(Context& ctx, int64_t rows)
-    : marks_(Tensor::Zeros(ctx, {rows}, DType::kI32)), rows_(rows) {}
+    : marks_(ctx.device() == Device::Cpu() ? EmptyInVirtualMemory({rows}, DType::kI32)
+                                           : Tensor::Zeros(ctx, {rows}, DType::kI32)),
+      rows_(rows) {}
 
 void TouchedRows::TouchUpdated(Context& ctx, const LookupArgs& lookup, const UpdateTable& table) {
   if (all_ == time_) return;

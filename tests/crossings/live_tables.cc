@@ -137,6 +137,9 @@ std::vector<Config> ConfigsOf(Context& ctx, const TablesCase& c) {
     Config config;
     static_cast<BaseEmbeddingConfig&>(config) = base;
     if constexpr (std::is_same_v<Config, EmbeddingBagConfig>) config.pooling = c.pooling();
+    // On ranks rows take memory as they come into use; the plainest run has all rows.
+    if (c.sharded() && c.point().Is("ids", "growing") && c.point().Is("remap", "none"))
+      config.growing = c.Managed().contains(base.name);
     configs.push_back(config);
   }
   return configs;

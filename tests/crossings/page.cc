@@ -29,7 +29,8 @@ scores of a served model, whose products are Tessera's own, beside a training wi
 Distinct ids (`dedup_ids`) of tables with raw ids: the modules see each id of a rank's batch, or of
 a node's, once, in rising order. A collection refuses a table that grows behind a cache; a training
 configuration with growing raw ids and such a location makes a table there that has all its rows
-from the start, with other start values than one that grows.
+from the start, with other start values than one that grows. On ranks growing tables have all their
+rows, too, which take memory as they come into use; the plainest run has filled them at the start.
 
 A rule's name with a number (`adam_2`) is the same rule with other options. `custom` is a rule from
 outside the library, `dense` the optimizer of the dense part.

@@ -71,15 +71,14 @@ TEST_P(LiveReshardTest, BringsTheBitsOfACheckpoint) {
   std::filesystem::remove_all(folder);
 }
 
-TEST_P(LiveReshardTest, MovesTablesOnDisk) {
-  std::vector<BaseEmbeddingConfig> on_disk = PlannedTables();
-  for (BaseEmbeddingConfig& table : on_disk) table.location = EmbeddingLocation::kDisk;
+// Moves tables of `configs` beside those that have all their rows in memory.
+void ExpectMovedAlike(Device device, const std::vector<BaseEmbeddingConfig>& configs) {
   const PlanCase from = Plans()[0];
   RunLocalRanks(kWorld, [&](Communicator& comm) {
-    Context own({.device = device(), .threads = 1, .seed = 8}),
-        other({.device = device(), .threads = 1, .seed = 8});
+    Context own({.device = device, .threads = 1, .seed = 8}),
+        other({.device = device, .threads = 1, .seed = 8});
     ShardedTables in_memory = Make(own, comm, from, PlannedTables()),
-                  stored = Make(other, comm, from, on_disk);
+                  stored = Make(other, comm, from, configs);
     for (int64_t s = 0; s < 2; ++s) {
       Step(own, in_memory, comm.rank(), s);
       Step(other, stored, comm.rank(), s);
@@ -87,7 +86,7 @@ TEST_P(LiveReshardTest, MovesTablesOnDisk) {
     for (const PlanCase& to : Plans()) {
       SCOPED_TRACE(Format("to {}, rank {}", to.name, comm.rank()));
       ShardedTables expected = Make(own, comm, to, PlannedTables()),
-                    got = Make(other, comm, to, on_disk);
+                    got = Make(other, comm, to, configs);
       ReshardTables(own, in_memory, expected);
       ReshardTables(other, stored, got);
       ExpectSame(other, got, expected);
@@ -96,6 +95,18 @@ TEST_P(LiveReshardTest, MovesTablesOnDisk) {
       ExpectSame(other, got, expected);
     }
   });
+}
+
+TEST_P(LiveReshardTest, MovesTablesOnDisk) {
+  std::vector<BaseEmbeddingConfig> on_disk = PlannedTables();
+  for (BaseEmbeddingConfig& table : on_disk) table.location = EmbeddingLocation::kDisk;
+  ExpectMovedAlike(device(), on_disk);
+}
+
+TEST_P(LiveReshardTest, MovesGrowingTables) {
+  std::vector<BaseEmbeddingConfig> growing = PlannedTables();
+  for (BaseEmbeddingConfig& table : growing) table.growing = true;
+  ExpectMovedAlike(device(), growing);
 }
 
 TEST_P(LiveReshardTest, OtherTablesAreRefused) {

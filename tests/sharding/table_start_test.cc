@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
+#include "runtime/base/process_memory.h"
+#include "runtime/ops/arithmetic.h"
 #include "sharding/checkpoint/state_rows.h"
 #include "sharding/plan/column_cuts.h"
 #include "sharding/plan/plan_makers.h"
@@ -91,6 +93,99 @@ TEST(TableStart, ATableOnDiskStartsAsOneInMemory) {
       ASSERT_EQ(got.size(), expected.size());
       for (size_t s = 0; s < got.size(); ++s) EXPECT_TRUE(SameBits(got[s], expected[s])) << s;
     });
+}
+
+// Trains two steps on every other row; returns the rows and states that this rank has.
+std::vector<Tensor> RowsTrained(Context& ctx, const EmbeddingBagConfig& table,
+                                const ShardingPlan& plan, Communicator& comm) {
+  ShardedEmbeddingBagCollection sharded(ctx, comm, {table}, plan);
+  for (int step = 0; step < 2; ++step) {
+    std::vector<int64_t> ids;
+    for (int64_t id = comm.rank() + step; id < table.num_embeddings; id += 7) ids.push_back(id);
+    const std::vector<int64_t> lengths = {std::ssize(ids)};
+    Tape tape(ctx);
+    const Variable out =
+        sharded
+            .Forward(ctx, KeyedJaggedTensor::FromLengthsSync({"f"}, Tensor::From(ctx, ids),
+                                                             Tensor::From(ctx, lengths)))
+            .values();
+    tape.Backward(Sum(ctx, Mul(ctx, out, out)));
+  }
+  std::vector<Tensor> rows;
+  for (const HeldShard& held : sharded.tables().shards()) {
+    const TableRows of = held.tables->rows();
+    for (int p = 0; p < of.num_parts(held.index); ++p)
+      rows.push_back(RowsOfState(ctx, of.part(held.index, p), 0, held.shard.rows).Clone(ctx));
+  }
+  return rows;
+}
+
+TEST(TableStart, PartsOfGrowingTablesHaveTheBitsOfAllRowsUnderEverySharding) {
+  for (const DType type : {DType::kF32, DType::kBF16}) {
+    EmbeddingBagConfig all = Table(101, PartialRowwiseAdam{.lr = 0.1f});
+    all.data_type = type;
+    all.stochastic_rounding = type != DType::kF32;
+    EmbeddingBagConfig growing = all;
+    growing.growing = true;
+    for (const TableSharder& sharder :
+         {RowWise(), ColumnWise({0, 1}), TableWise(1), DataParallel(), TableRowWise(0),
+          TableColumnWise({1, 0}), GridShard({0, 0}, 4)})
+      RunLocalRanks(2, [&](Communicator& comm) {
+        const ShardingPlan plan = PlanFor(all, sharder);
+        Context ctx({.threads = 1, .seed = 3}), other({.threads = 1, .seed = 3});
+        const std::vector<Tensor> expected = RowsTrained(ctx, all, plan, comm),
+                                  got = RowsTrained(other, growing, plan, comm);
+        ASSERT_EQ(got.size(), expected.size());
+        for (size_t s = 0; s < got.size(); ++s) EXPECT_TRUE(SameBits(got[s], expected[s])) << s;
+      });
+  }
+}
+
+// A growing table of 50 million rows of 64 columns, with two states, of which a hundred are used:
+// with all rows it would take 38 GB.
+TEST(TableStart, PartsOfGrowingTablesTakeMemoryForUsedRowsAlone) {
+  EmbeddingBagConfig table = Table(50'000'000, Adam{});
+  table.embedding_dim = 64;
+  table.growing = true;
+  for (const TableSharder& sharder :
+       {RowWise(), ColumnWise({0, 1}), TableWise(1), DataParallel(), TableRowWise(0)}) {
+    const int64_t before = MemoryOfProcess().bytes;
+    OnRanks(table, sharder, [&](Context& ctx, ShardedEmbeddingBagCollection& sharded) {
+      std::vector<int64_t> ids;
+      for (int64_t i = 0; i < 100; ++i) ids.push_back(i * 100);
+      Tape tape(ctx);
+      const Variable out =
+          sharded
+              .Forward(ctx, KeyedJaggedTensor::FromLengthsSync({"f"}, Tensor::From(ctx, ids),
+                                                               Tensor::From<int64_t>(ctx, {100})))
+              .values();
+      tape.Backward(Sum(ctx, out));
+      EXPECT_LT(MemoryOfProcess().bytes - before, int64_t{1} << 29);
+    });
+  }
+}
+
+// Tables of which rows may not take memory on use have all of them.
+TEST(TableStart, OtherGrowingTablesHaveAllRows) {
+  EmbeddingBagConfig filled = Table(100);
+  filled.init_fn = [](Context& ctx, const Tensor& rows) { rows.Fill(ctx, 0.5); };
+  for (EmbeddingBagConfig table :
+       {filled, Table(100, Dense{}), Table(100, EnsembleRowwiseAdagrad{})}) {
+    table.growing = true;
+    OnRanks(table, RowWise(), [](Context&, ShardedEmbeddingBagCollection& sharded) {
+      const HeldShard held = sharded.tables().shards()[0];
+      EXPECT_EQ(held.tables->weight(held.index).dim(0), held.shard.rows);
+    });
+  }
+  EmbeddingBagConfig growing = Table(100);
+  growing.growing = true;
+  OnRanks(growing, RowWise(), [](Context&, ShardedEmbeddingBagCollection& sharded) {
+    const HeldShard held = sharded.tables().shards()[0];
+    EXPECT_THAT(ErrorOf([&] { (void)held.tables->weight(held.index); }),
+                HasSubstr("table t: it grows over ranks"));
+    EXPECT_THAT(ErrorOf([&] { (void)held.tables->optimizer_states(held.index); }),
+                HasSubstr("rows().part reads"));
+  });
 }
 
 TEST(TableStart, AnInitFnIsRefusedOnDisk) {

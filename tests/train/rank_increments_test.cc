@@ -37,6 +37,7 @@ struct Case {
   std::string plan;  // as --plan, or "mixed"
   AnyRule rule;
   EmbeddingLocation location = EmbeddingLocation::kDevice;
+  int64_t num_parts = 0;  // above 0: of tables whose raw ids get rows as they come
 };
 
 TrainConfig ConfigOf(const Case& c) {
@@ -46,6 +47,8 @@ TrainConfig ConfigOf(const Case& c) {
     table.optimizer = c.rule;
     table.location = c.location;
     table.cache.load_factor = 0.3;
+    if (c.num_parts > 0 && table.name != "c")
+      config.managed_collision[table.name] = {GrowingIndexOptions{}, c.num_parts};
   }
   return config;
 }
@@ -102,14 +105,15 @@ class RankIncrements : public ::testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(
     Plans, RankIncrements,
-    ::testing::Values(Case{"Rows", 2, "row_wise", Adam{0.01f}},
-                      Case{"ColumnsWithStatistics", 2, "column_wise", RowwiseAdagrad{0.1f}},
-                      Case{"Replicas", 3, "data_parallel", Adagrad{0.1f}},
-                      Case{"MixedBehindCaches", 4, "mixed", RowwiseAdagrad{0.1f},
-                           EmbeddingLocation::kManagedCaching},
-                      Case{"RanksWithoutTables", 4, "table_wise", Sgd{0.1f}},
-                      Case{"Sweeping", 2, "row_wise",
-                           EnsembleRowwiseAdagrad{.lr = 0.1f, .step_ema = 5}}),
+    ::testing::Values(
+        Case{"Rows", 2, "row_wise", Adam{0.01f}},
+        Case{"ColumnsWithStatistics", 2, "column_wise", RowwiseAdagrad{0.1f}},
+        Case{"Replicas", 3, "data_parallel", Adagrad{0.1f}},
+        Case{"MixedBehindCaches", 4, "mixed", RowwiseAdagrad{0.1f},
+             EmbeddingLocation::kManagedCaching},
+        Case{"GrowingRawIds", 2, "row_wise", RowwiseAdagrad{0.1f}, EmbeddingLocation::kDevice, 4},
+        Case{"RanksWithoutTables", 4, "table_wise", Sgd{0.1f}},
+        Case{"Sweeping", 2, "row_wise", EnsembleRowwiseAdagrad{.lr = 0.1f, .step_ema = 5}}),
     [](const auto& info) { return info.param.name; });
 
 TEST_P(RankIncrements, StoppedAnywhereEndAsThoseThatNeverStopped) {

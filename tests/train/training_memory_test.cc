@@ -53,21 +53,25 @@ TEST(TrainingMemory, WhatDoesNotFitIsSaidWithWhatWould) {
                                "(mpirun). --memory-limit SIZE sets another limit"));
 }
 
-TEST(TrainingMemory, RanksOfOneMachineCountTogether) {
-  const TrainConfig config = Large();
-  std::vector<TableShape> shapes;
-  for (const EmbeddingBagConfig& t : config.tables)
-    shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
+// All tables by rows over four ranks.
+ShardingPlan PlanOf(const TrainConfig& config) {
   ShardingPlan plan{.world_size = 4, .local_size = 2, .tables = {}};
-  for (const TableShape& shape : shapes)
-    plan.tables[shape.name] = {.type = ShardingType::kRowWise, .shards = {}};
-  for (auto& [name, sharding] : plan.tables)
+  for (const EmbeddingBagConfig& t : config.tables) {
+    TableSharding& sharding = plan.tables[t.name];
+    sharding.type = ShardingType::kRowWise;
     for (int r = 0; r < 4; ++r)
       sharding.shards.push_back({.rank = r,
-                                 .row_offset = r * shapes[0].rows / 4,
+                                 .row_offset = r * t.num_embeddings / 4,
                                  .column_offset = 0,
-                                 .rows = shapes[0].rows / 4,
+                                 .rows = t.num_embeddings / 4,
                                  .columns = 64});
+  }
+  return plan;
+}
+
+TEST(TrainingMemory, RanksOfOneMachineCountTogether) {
+  const TrainConfig config = Large();
+  const ShardingPlan plan = PlanOf(config);
   const auto tables = [&](const TrainingPlace& place) {
     double bytes = 0;
     for (const TableMemory& t : MemoryOfTraining(config, place).tables) bytes += t.total();
@@ -77,6 +81,27 @@ TEST(TrainingMemory, RanksOfOneMachineCountTogether) {
   EXPECT_EQ(tables({.plan = &plan, .ranks = {2, 3}}), 20.3125);
   EXPECT_EQ(tables({.plan = &plan, .ranks = {1, 3}, .memory = MemoryOf::kGpu}), 20.3125);
   EXPECT_EQ(tables({.memory = MemoryOf::kHostOfGpus}), 0);
+}
+
+// A growing table counts up to its cap, on ranks as in one process; none of its rows is filled
+// before ids come.
+TEST(TrainingMemory, GrowingTablesOfRanksCountUpToTheirCap) {
+  TrainConfig config = Large();
+  for (EmbeddingBagConfig& table : config.tables) table.data_type = DType::kBF16;
+  const ShardingPlan plan = PlanOf(config);
+  const TrainingPlace ranks = {.plan = &plan, .ranks = {0, 1, 2, 3}};
+  EXPECT_EQ(MemoryOfTraining(config, ranks).making(), 10 * kGiB);
+  for (const EmbeddingBagConfig& table : config.tables)
+    config.managed_collision[table.name] = {GrowingIndexOptions{}, 4};
+  const TrainingMemory memory = MemoryOfTraining(config, ranks);
+  EXPECT_EQ(memory.making(), 0);
+  for (auto& [name, raw_ids] : config.managed_collision) raw_ids.num_parts = 0;
+  const TrainingMemory alone = MemoryOfTraining(config);
+  EXPECT_EQ(memory.tables[0].total(), alone.tables[0].total());
+  EXPECT_EQ(memory.ids, alone.ids);
+  // Where all rows are there from the start, they are filled.
+  config.managed_collision["t0"] = {MchConfig{}, 4};
+  EXPECT_EQ(MemoryOfTraining(config, ranks).making(), 10 * kGiB);
 }
 
 // A table takes memory of the host or of the GPU; a cached one takes some of both.

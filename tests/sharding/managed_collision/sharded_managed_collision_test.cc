@@ -291,9 +291,6 @@ TEST_P(ShardedManagedCollisionTest, WhatCannotBeIsSaid) {
   std::vector<EmbeddingConfig> configs = Configs<EmbeddingConfig>();
   configs[0].feature_names = {"a", "a"};
   EXPECT_THAT(error(RowWise(), kParts, configs), HasSubstr("feature a is read by"));
-  configs = Configs<EmbeddingConfig>();
-  configs[0].growing = true;
-  EXPECT_THAT(error(RowWise(), kParts, configs), HasSubstr("table t is growing"));
   EXPECT_EQ(error(TableWise(1), 1), "");
   EXPECT_THAT(ErrorOf([&] {
                 RunLocalRanks(1, [&](Communicator& comm) {

@@ -1,0 +1,28 @@
+#ifndef TESSERA_EMBEDDING_TABLE_TABLE_START_H_
+#define TESSERA_EMBEDDING_TABLE_TABLE_START_H_
+// How a table's rows start that are made when they are first read (embedding/storage/), and which
+// tables in memory have such rows.
+#include "embedding/config/embedding_configs.h"
+#include "embedding/storage/row_start.h"
+#include "optim/any_rule.h"
+#include "runtime/context.h"
+
+namespace tessera::internal {
+
+// Whether the rule works on whole tables, or renews numbers from all rows, when a training forward
+// begins (rule_sweeps.h).
+bool ActsBeforeLookup(const AnyRule& rule);
+
+// Whether rows of parts of the table take memory as they come into use (storage/rows_on_use.h): it
+// grows, lies in host memory, starts uniform and has a rule that changes rows which batches name,
+// and no others. Elsewhere all rows are there from the start. The bits are the same.
+bool CanTakeRowsOnUse(const BaseEmbeddingConfig& config);
+inline bool TakesRowsOnUse(const Context& ctx, const BaseEmbeddingConfig& config) {
+  return ctx.device() == Device::Cpu() && CanTakeRowsOnUse(config);
+}
+
+// The first values of the table's rows. Takes a sequence of ctx.random() unless it is a shard's.
+RowStart StartOf(Context& ctx, const BaseEmbeddingConfig& config);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_TABLE_TABLE_START_H_
