@@ -22,8 +22,8 @@ void CheckInMemory(const EmbeddingTable& table) {
                 "rows().part reads and writes some at a time",
                 table.config.name);
   TESSERA_CHECK(table.on_use == nullptr,
-                "table {}: it grows over ranks, where its rows take memory as they come into use, "
-                "so there is no tensor of all of them: rows().part reads and writes some at a time",
+                "table {}: it grows in parts, whose rows take memory as they come into use, so "
+                "there is no tensor of all of them: rows().part reads and writes some at a time",
                 table.config.name);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "comm/leader.h"
+#include "embedding/table/table_start.h"
 #include "sharding/managed_collision/make_managed_tables.h"
 #include "sharding/whole_rows.h"
 
@@ -24,10 +25,23 @@ std::vector<BaseEmbeddingConfig> ManagedTables(const std::vector<EmbeddingBagCon
   return managed;
 }
 
+// Growing tables whose raw ids are in parts have all rows from the start, as over ranks.
+std::vector<EmbeddingBagConfig> InOneProcess(const Context& ctx,
+                                             std::vector<EmbeddingBagConfig> tables,
+                                             const ManagedTableConfigs& configs) {
+  for (EmbeddingBagConfig& table : tables) {
+    const auto raw_ids = configs.find(table.name);
+    if (!table.growing || raw_ids == configs.end() || raw_ids->second.num_parts == 0) continue;
+    table.growing = table.place.all_rows = internal::TakesRowsOnUse(ctx, table);
+  }
+  return tables;
+}
+
 ManagedCollisionEmbeddingBagCollection MakeManaged(Context& ctx,
-                                                   const std::vector<EmbeddingBagConfig>& tables,
+                                                   const std::vector<EmbeddingBagConfig>& given,
                                                    const EmbeddingBagCollectionOptions& options,
                                                    const ManagedTableConfigs& configs) {
+  const std::vector<EmbeddingBagConfig> tables = InOneProcess(ctx, given, configs);
   const std::vector<BaseEmbeddingConfig> managed = ManagedTables(tables, configs);
   auto embeddings = std::make_unique<EmbeddingBagCollection>(ctx, tables, options);
   std::vector<ManagedTable> modules;

@@ -57,6 +57,7 @@ PartInit MakePartInit(Context& ctx, const BaseEmbeddingConfig& table, bool neede
 
 BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard,
                                const PartInit& init) {
+  const bool on_disk = table.location == EmbeddingLocation::kDisk;
   if (init.when_read) table.init_range = InitRange(table);
   const int64_t whole_columns = table.embedding_dim;
   table.num_embeddings = shard.rows;
@@ -64,7 +65,8 @@ BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard,
   table.place = {shard.row_offset, shard.column_offset};
   table.index_remap = nullptr;  // ids are checked and remapped before they travel
   table.bounds_check = BoundsCheckMode::kNone;
-  table.growing = table.growing && init.when_read && table.location != EmbeddingLocation::kDisk;
+  table.growing = table.growing && init.when_read && !on_disk;
+  table.place.all_rows = table.growing;
   if (init.when_read) {
     table.place.whole_columns = whole_columns;
     table.place.start_sequence = init.sequence;

@@ -16,8 +16,8 @@ namespace tessera::internal {
 struct PartInit {
   // Fills `rows`, which are the shard's or, where there are others, rows that are made anew.
   std::function<void(Context&, const Tensor& rows, const Shard&)> fill;
-  // Rows are made when they are first read: on disk, or in memory that those of a growing table take
-  // as they come into use.
+  // Rows are made when they are first read: on disk, or in memory that those of a growing table
+  // take as they come into use.
   bool when_read = false;
   uint64_t sequence = 0;
 };

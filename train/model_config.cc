@@ -20,7 +20,7 @@ void CheckDenseRows(const EmbeddingBagConfig& table) {
 
 }  // namespace
 
-RankingModelConfig RankingModelConfigOf(const TrainConfig& config, bool on_ranks) {
+RankingModelConfig RankingModelConfigOf(const TrainConfig& config) {
   for (const EmbeddingBagConfig& table : config.tables) CheckDenseRows(table);
   RankingModelConfig model = {
       .tables = config.tables,
@@ -32,7 +32,7 @@ RankingModelConfig RankingModelConfigOf(const TrainConfig& config, bool on_ranks
     const auto managed = config.managed_collision.find(table.name);
     table.growing = managed != config.managed_collision.end() &&
                     std::holds_alternative<GrowingIndexOptions>(managed->second.module) &&
-                    (managed->second.num_parts == 0 || on_ranks) && CanGrow(table);
+                    CanGrow(table);
   }
   return model;
 }

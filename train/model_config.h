@@ -6,9 +6,7 @@
 
 namespace tessera {
 
-// on_ranks: tables whose raw ids are in parts grow, too; in one process they have all their rows
-// from the start.
-RankingModelConfig RankingModelConfigOf(const TrainConfig& config, bool on_ranks = false);
+RankingModelConfig RankingModelConfigOf(const TrainConfig& config);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_MODEL_CONFIG_H_

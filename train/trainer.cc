@@ -67,7 +67,7 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
       config_(config),
       ranks_(std::move(ranks)),
       host_(ranks_ ? std::make_unique<Context>(ContextOptions{.threads = 1}) : nullptr),
-      model_(ctx, RankingModelConfigOf(config, ranks_.has_value()), ShardingOf(ranks_)),
+      model_(ctx, RankingModelConfigOf(config), ShardingOf(ranks_)),
       dense_(
           std::make_shared<DenseOptimizer>(ctx, DenseParameters(model_), config.dense_optimizer)),
       tasks_(TasksOf(config.model, config.data)),

@@ -175,7 +175,7 @@ class Trainer {
   void BeginChanges();
   std::vector<ChangedRows> ChangesSync() const;
   // State that this rank writes.
-  RankState RankStateSync(const std::vector<NamedTensor>& metrics);
+  RankState RankStateSync(const std::vector<NamedTensor>& metrics, bool whole);
   void ClearChanges();
   void GoOnFrom(const TrainingProgress& progress);
   bool LoadAlone(const Checkpoint& checkpoint);

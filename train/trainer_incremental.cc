@@ -61,11 +61,12 @@ void Trainer::Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& m
   ClearChanges();
 }
 
-RankState Trainer::RankStateSync(const std::vector<NamedTensor>& metrics) {
+// `whole`: the first save of a chain asks for no changed rows.
+RankState Trainer::RankStateSync(const std::vector<NamedTensor>& metrics, bool whole) {
   const ShardedTables& tables = model_.sharded()->tables();
   const std::vector<TableBatchedEmbedding*> parts = tables.parts();
   std::map<const TableBatchedEmbedding*, std::vector<UniqueRows>> unique;
-  for (size_t p = 0; p < parts.size(); ++p)
+  for (size_t p = 0; p < parts.size() && !whole; ++p)
     unique[parts[p]] = changes_[p].GetUniqueIds(ctx_, kSaved);
   RankState state;
   const std::vector<HeldShard> held = tables.shards();
@@ -74,8 +75,9 @@ RankState Trainer::RankStateSync(const std::vector<NamedTensor>& metrics) {
     if (!IsWritten(tables.plan(), held[s].table, held[s].shard, comm()->rank())) continue;
     state.shards.push_back(std::move(shards[s]));
     const auto index = static_cast<size_t>(held[s].index);
-    state.changed.push_back(
-        IsDense(*held[s].tables, held[s].index) ? Tensor() : unique.at(held[s].tables)[index].ids);
+    state.changed.push_back(whole || IsDense(*held[s].tables, held[s].index)
+                                ? Tensor()
+                                : unique.at(held[s].tables)[index].ids);
   }
   if (comm()->rank() != 0) return state;
   for (NamedTensor& named : SavedState(metrics)) state.whole.push_back(std::move(named));
@@ -91,7 +93,7 @@ void Trainer::Save(RankCheckpoints& to, const std::vector<NamedTensor>& metrics)
   to.Write(
       ctx_,
       CheckpointInfoOf(ctx_, tables, RankingModel::kTablePrefix, CheckpointMetadata(saved, config)),
-      RankStateSync(metrics), saved, config);
+      RankStateSync(metrics, !to.position()), saved, config);
   ClearChanges();
 }
 

@@ -134,8 +134,7 @@ double TrainingMemory::total() const {
 
 TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& place) {
   TrainingMemory memory;
-  const std::vector<EmbeddingBagConfig> tables =
-      RankingModelConfigOf(config, place.plan != nullptr).tables;
+  const std::vector<EmbeddingBagConfig> tables = RankingModelConfigOf(config).tables;
   const bool on_gpu = place.memory == MemoryOf::kGpu;
   for (const EmbeddingBagConfig& table : tables) {
     memory.tables.push_back(MemoryHere(table, place));

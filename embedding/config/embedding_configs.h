@@ -27,9 +27,13 @@ namespace internal {
 // rounding by chance and first values depend on them. Names of tables may repeat where they differ.
 struct PlaceInTable {
   int64_t first_row = 0, first_column = 0;
-  // A shard on disk needs the whole table's columns, and the random numbers that it starts with.
+  // A shard whose rows are made when they are first read needs the whole table's columns, and the
+  // random numbers that it starts with.
   int64_t whole_columns = 0;
   uint64_t start_sequence = 0;
+  // A growing table has all its rows from the start, which take memory when a batch first names
+  // them: a shard, or one whose raw ids are in parts (embedding/storage/rows_on_use.h).
+  bool all_rows = false;
 };
 
 }  // namespace internal
@@ -73,6 +77,10 @@ struct BaseEmbeddingConfig {
   // take memory as they come into use; on a GPU they take it all at once. Start values depend on
   // seed, table, row and step alone (embedding/table/new_row_init.h): an init_fn is given a row at
   // a time. Not for the rule Dense, an index_remap or kManagedCaching.
+  // Over ranks all rows are there from the start, with the values of a table that does not grow,
+  // and take memory on a CPU when a batch first names them: weight() is refused there. A table with
+  // a cache or an init_fn, or of a rule that is Dense, None or works on whole tables
+  // (embedding/table/table_start.h), then takes memory for all of them at once.
   bool growing = false;
   internal::PlaceInTable place = {};  // set by sharding/
 };

@@ -79,7 +79,7 @@ void RowsOnUse::StartRows(std::vector<int64_t> rows) {
   num_started_ += std::ssize(rows);
 }
 
-// What rows first, first + 1, … start with, of the type of the rows.
+// Returns what rows first, first + 1, … start with, of the type of the rows.
 Tensor RowsOnUse::FirstRows(int64_t first, int64_t count) {
   const Tensor rows = Tensor::Empty(host_, {count, parts_[0].dim(1)});
   FillStart(host_, start_, first, rows);

@@ -225,8 +225,7 @@ EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, Pool
   CheckConfig(config);
   EmbeddingTable table;
   table.config = std::move(config);
-  // A part has all its rows from the start, which take memory as they come into use.
-  const bool on_use = table.config.growing && table.config.place.whole_columns > 0;
+  const bool on_use = table.config.growing && table.config.place.all_rows;
   if (on_use) table.config.growing = false;
   table.pooling = pooling;
   const BaseEmbeddingConfig& c = table.config;

@@ -35,8 +35,8 @@ struct EmbeddingTable {
   bool frozen = false;              // neither rows nor states change
   std::shared_ptr<RowCache> cache;  // of weight and states; only where the location asks for one
   std::shared_ptr<DiskTable> disk;  // where the rows lie on disk (table_on_disk.h)
-  // Of a part of a growing table (table_start.h): weight and states are this one's parts, of which
-  // only started rows may be read.
+  // Where a growing table has all its rows from the start: weight and states are its parts, of
+  // which only started rows may be read.
   std::shared_ptr<RowsOnUse> on_use;
   std::shared_ptr<TouchedRows> touched;  // where somebody tracks what changes
 

@@ -13,9 +13,10 @@ namespace tessera::internal {
 // begins (rule_sweeps.h).
 bool ActsBeforeLookup(const AnyRule& rule);
 
-// Whether rows of parts of the table take memory as they come into use (storage/rows_on_use.h): it
-// grows, lies in host memory, starts uniform and has a rule that changes rows which batches name,
-// and no others. Elsewhere all rows are there from the start. The bits are the same.
+// Whether the table, where it has all rows from the start (PlaceInTable::all_rows), takes memory
+// for them as they come into use: it grows, lies in host memory, starts uniform and has a rule that
+// changes rows which batches name, and no others. Else it takes memory for all; the bits are the
+// same.
 bool CanTakeRowsOnUse(const BaseEmbeddingConfig& config);
 inline bool TakesRowsOnUse(const Context& ctx, const BaseEmbeddingConfig& config) {
   return ctx.device() == Device::Cpu() && CanTakeRowsOnUse(config);

@@ -182,7 +182,7 @@ TEST(TableStart, OtherGrowingTablesHaveAllRows) {
   OnRanks(growing, RowWise(), [](Context&, ShardedEmbeddingBagCollection& sharded) {
     const HeldShard held = sharded.tables().shards()[0];
     EXPECT_THAT(ErrorOf([&] { (void)held.tables->weight(held.index); }),
-                HasSubstr("table t: it grows over ranks"));
+                HasSubstr("table t: it grows in parts"));
     EXPECT_THAT(ErrorOf([&] { (void)held.tables->optimizer_states(held.index); }),
                 HasSubstr("rows().part reads"));
   });

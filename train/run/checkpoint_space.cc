@@ -32,6 +32,11 @@ void Add(const SavedCheckpoints& saved, double bytes, Room& room) {
   room.replaces = room.replaces || saved.saves > saved.kept || there > 0;
 }
 
+// Whether a checkpoint has rows of the table that are in use alone; of one in parts it has all.
+bool SavesRowsInUse(const EmbeddingBagConfig& table, const TrainConfig& config) {
+  return table.growing && config.managed_collision.at(table.name).num_parts == 0;
+}
+
 }  // namespace
 
 double BytesOfCheckpoint(const TrainConfig& config) {
@@ -40,7 +45,7 @@ double BytesOfCheckpoint(const TrainConfig& config) {
       1 + static_cast<double>(CountStatesOfElements(config.dense_optimizer));
   double bytes = 0;
   for (const EmbeddingBagConfig& table : tables) {
-    if (table.growing) continue;
+    if (SavesRowsInUse(table, config)) continue;
     const bool dense = std::holds_alternative<Dense>(table.optimizer);
     bytes +=
         (dense ? dense_copies : 1) * BytesOfRows(table, table.num_embeddings, table.embedding_dim);

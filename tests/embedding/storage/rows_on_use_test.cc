@@ -1,5 +1,5 @@
-// Rows that take memory as they come into use: which have started, what others are read as, and what
-// a table takes for which there is no memory.
+// Rows that take memory as they come into use: which have started, what others are read as, and
+// what a table takes for which there is no memory.
 #include "embedding/storage/rows_on_use.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ class RowsOnUseTest : public ::testing::Test {
                         .row_elements = kDim}) {}
   static std::vector<Tensor> Parts() { return {ShapeOf({kRows, kDim}), ShapeOf({kRows})}; }
 
-  // What the rows start with: rows 3 to 72 of a larger table.
+  // Returns what the rows start with: rows 3 to 72 of a larger table.
   static Tensor Starts() {
     Context ctx({.threads = 1, .seed = 5});
     Tensor starts = Tensor::Empty(ctx, {kRows, kDim});
@@ -133,8 +133,8 @@ TEST(RowsOnUseMemoryTest, TakesMemoryForStartedRowsAlone) {
 
 class TablesOnUseTest : public ::testing::Test {
  protected:
-  // A table read by two features, beside one of 16 bits. Under `on_use` both are growing parts that
-  // are whole tables, which start like the others.
+  // A table read by two features, beside one of 16 bits. Under `on_use` both grow, and have all
+  // rows from the start.
   static TableBatchedEmbedding Tables(const AnyRule& rule, bool on_use) {
     Context same({.threads = 1, .seed = 3});
     std::vector<BaseEmbeddingConfig> configs(2);
@@ -145,8 +145,7 @@ class TablesOnUseTest : public ::testing::Test {
       configs[t].optimizer = rule;
       if (!on_use) continue;
       configs[t].growing = true;
-      configs[t].place = {.whole_columns = configs[t].embedding_dim,
-                          .start_sequence = same.random().TakeSequence()};
+      configs[t].place.all_rows = true;
     }
     configs[1].data_type = configs[1].state_type = DType::kF16;
     configs[1].stochastic_rounding = true;
