@@ -125,7 +125,6 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
   internal::WholeTables wholes;
   std::vector<internal::PartInit> inits;
   for (size_t t = 0; t < tables_.size(); ++t) {
-    const TableSharding& sharding = plan_.tables.at(tables_[t].name);
     const bool here = layout_->replicated[t] ||
                       std::any_of(mine.tables.begin(), mine.tables.end(), [&](const DistTable& d) {
                         return d.table == static_cast<int>(t);
