@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/train/train_command_flags.h"
+#include "cli/train/flags/train_command_flags.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::cli {

@@ -21,7 +21,7 @@
 #include "cli/sweep/halving.h"
 #include "cli/sweep/processes.h"
 #include "cli/sweep/sweep_plan.h"
-#include "cli/train/train_command_flags.h"
+#include "cli/train/flags/train_command_flags.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cli/sweep/sweep_values.h"
-#include "cli/train/train_command_flags.h"
+#include "cli/train/flags/train_command_flags.h"
 #include "runtime/json/json_object.h"
 #include "train/config/train_config.h"
 

@@ -4,7 +4,7 @@
 // it should be.
 #include <optional>
 
-#include "cli/train/train_command_flags.h"
+#include "cli/train/flags/train_command_flags.h"
 #include "runtime/base/memory_limit.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"

@@ -12,7 +12,7 @@
 #include "cli/show/log.h"
 #include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
-#include "cli/train/evaluation_flags.h"
+#include "cli/train/flags/evaluation_flags.h"
 #include "cli/train/train_report.h"
 #include "runtime/base/check.h"
 #include "runtime/base/process_text.h"

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/train/flags/train_command_flags.h"
 #include "cli/train/run_epochs.h"
 #include "cli/train/run_log.h"
 #include "cli/train/run_start.h"
-#include "cli/train/train_command_flags.h"
 #include "runtime/json/json_object.h"
 #include "train/data_sets.h"
 #include "train/run/training_run.h"

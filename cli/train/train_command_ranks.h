@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/gpu_ranks.h"
-#include "cli/train/train_command_flags.h"
+#include "cli/train/flags/train_command_flags.h"
 #include "comm/communicator.h"
 #include "runtime/base/memory_limit.h"
 #include "runtime/context.h"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/train/flags/train_command_flags.h"
 #include "cli/train/loss_curve.h"
 #include "cli/train/mllog.h"
 #include "cli/train/run_recorder.h"
-#include "cli/train/train_command_flags.h"
 #include "runtime/context.h"
 #include "train/run/training_run.h"
 #include "train/verify/run_verifier.h"

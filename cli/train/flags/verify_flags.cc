@@ -1,4 +1,4 @@
-#include "cli/train/verify_flags.h"
+#include "cli/train/flags/verify_flags.h"
 
 #include <utility>
 

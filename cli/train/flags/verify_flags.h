@@ -1,12 +1,12 @@
-#ifndef TESSERA_CLI_TRAIN_VERIFY_FLAGS_H_
-#define TESSERA_CLI_TRAIN_VERIFY_FLAGS_H_
+#ifndef TESSERA_CLI_TRAIN_FLAGS_VERIFY_FLAGS_H_
+#define TESSERA_CLI_TRAIN_FLAGS_VERIFY_FLAGS_H_
 // tessera train --verify and --verify-every: a run held against the record of another one.
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include "cli/command_line.h"
-#include "cli/train/train_command_flags.h"
+#include "cli/train/flags/train_command_flags.h"
 #include "train/verify/run_verifier.h"
 
 namespace tessera::cli {
@@ -29,4 +29,4 @@ std::optional<VerifyReport> EndVerify(RunVerifier* verifier);
 int SavingDifference(const TrainFlags& flags, const std::function<int()>& train);
 
 }  // namespace tessera::cli
-#endif  // TESSERA_CLI_TRAIN_VERIFY_FLAGS_H_
+#endif  // TESSERA_CLI_TRAIN_FLAGS_VERIFY_FLAGS_H_

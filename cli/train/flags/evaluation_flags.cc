@@ -1,4 +1,4 @@
-#include "cli/train/evaluation_flags.h"
+#include "cli/train/flags/evaluation_flags.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-#ifndef TESSERA_CLI_TRAIN_TRAIN_COMMAND_FLAGS_H_
-#define TESSERA_CLI_TRAIN_TRAIN_COMMAND_FLAGS_H_
+#ifndef TESSERA_CLI_TRAIN_FLAGS_TRAIN_COMMAND_FLAGS_H_
+#define TESSERA_CLI_TRAIN_FLAGS_TRAIN_COMMAND_FLAGS_H_
 // The flags of `tessera train`.
 #include <optional>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "cli/command_line.h"
 #include "cli/outputs.h"
-#include "cli/train/evaluation_flags.h"
+#include "cli/train/flags/evaluation_flags.h"
 #include "train/checkpoint/incremental_checkpoints.h"
 #include "train/config/train_config.h"
 #include "train/data_sets.h"
@@ -64,4 +64,4 @@ std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags);
 DataSelection ParseSelection(const TrainFlags& flags);
 
 }  // namespace tessera::cli
-#endif  // TESSERA_CLI_TRAIN_TRAIN_COMMAND_FLAGS_H_
+#endif  // TESSERA_CLI_TRAIN_FLAGS_TRAIN_COMMAND_FLAGS_H_

@@ -1,11 +1,11 @@
-#ifndef TESSERA_CLI_TRAIN_KEEP_LAST_H_
-#define TESSERA_CLI_TRAIN_KEEP_LAST_H_
+#ifndef TESSERA_CLI_TRAIN_FLAGS_KEEP_LAST_H_
+#define TESSERA_CLI_TRAIN_FLAGS_KEEP_LAST_H_
 // Checkpoints that lie beside --checkpoint, kept by --keep-last: what they do not go with, and what
 // becomes of those of other trainings.
 #include <optional>
 #include <string>
 
-#include "cli/train/train_command_flags.h"
+#include "cli/train/flags/train_command_flags.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::cli {
@@ -25,4 +25,4 @@ void CheckKeptBeside(const TrainFlags& flags, const std::optional<TrainingProgre
 std::string RemovedText(const TrainFlags& flags, const std::optional<TrainingProgress>& from);
 
 }  // namespace tessera::cli
-#endif  // TESSERA_CLI_TRAIN_KEEP_LAST_H_
+#endif  // TESSERA_CLI_TRAIN_FLAGS_KEEP_LAST_H_

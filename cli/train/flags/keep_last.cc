@@ -1,4 +1,4 @@
-#include "cli/train/keep_last.h"
+#include "cli/train/flags/keep_last.h"
 
 #include <filesystem>
 #include <string>

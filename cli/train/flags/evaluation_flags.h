@@ -1,5 +1,5 @@
-#ifndef TESSERA_CLI_TRAIN_EVALUATION_FLAGS_H_
-#define TESSERA_CLI_TRAIN_EVALUATION_FLAGS_H_
+#ifndef TESSERA_CLI_TRAIN_FLAGS_EVALUATION_FLAGS_H_
+#define TESSERA_CLI_TRAIN_FLAGS_EVALUATION_FLAGS_H_
 // The flags of `tessera train` that say when it evaluates, what it keeps of that, and when it stops
 // early. They take precedence over the configuration's "evaluation".
 #include <optional>
@@ -55,4 +55,4 @@ std::string NothingLeftText(const TrainConfig& config, const TrainingProgress& f
                             const std::optional<EvaluatedRows>& rows);
 
 }  // namespace tessera::cli
-#endif  // TESSERA_CLI_TRAIN_EVALUATION_FLAGS_H_
+#endif  // TESSERA_CLI_TRAIN_FLAGS_EVALUATION_FLAGS_H_

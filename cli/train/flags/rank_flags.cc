@@ -1,0 +1,71 @@
+#include "cli/train/flags/rank_flags.h"
+
+#include "cli/gpu_ranks.h"
+#include "cli/rank_layout.h"
+#include "runtime/base/check.h"
+#include "sharding/exchange/node_routes.h"
+
+namespace tessera::cli {
+
+void AddRankFlags(Command app, TrainFlags& f) {
+  app.Add("--ranks", f.ranks, "Split the tables over N ranks, which are threads of this process")
+      .Within(NumbersFrom(1, 1024))
+      .Value("N");
+  app.Add("--rank-timeout", f.rank_timeout,
+          "Under mpirun: end all ranks when one has been stopped, or a host silent, for this long "
+          "(default 10; 0: never). A rank that is killed is noticed at once")
+      .Within(NumbersFrom(0.0, 1e6))
+      .Value("SECONDS");
+  app.Add(
+         "--comm", f.comm,
+         "What carries tensors between the GPUs of ranks: nccl; host, through host memory; or auto "
+         "(default), nccl where it is found and each rank has a GPU of its own")
+      .Value("KIND");
+  app.Add("--plan", f.plan,
+          "Sharding plan: a plan file; table_wise, row_wise, table_row_wise, column_wise or "
+          "data_parallel for every table; or auto, which runs the planner")
+      .Value("PLAN");
+  app.Add(
+         "--ranks-per-node", f.ranks_per_node,
+         "Plan and exchange as if each N consecutive ranks were one node; default: as mpirun says, "
+         "or all ranks")
+      .Within(NumbersFrom(1, 1024))
+      .Value("N");
+  app.Add("--topology", f.topology,
+          "With --plan auto: the machine to plan for, a file of tessera calibrate, or cpu, a100, "
+          "h100 or h200")
+      .Value("FILE|NAME");
+  app.Add("--save-plan", f.save_plan,
+          "Write the sharding plan of this run to this file, which --plan takes")
+      .Value("FILE");
+  app.Add("--wire-codecs", f.wire_codecs,
+          "Codecs between ranks, of rows, of their gradients, and of dense gradients: fp16, bf16, "
+          "int8/fp16, fp16/bf16/bf16, …; one is of rows and their gradients; default fp32")
+      .Value("CODECS");
+  app.Add("--route", f.route,
+          "How looked-up rows return over nodes: direct, from each rank to each; by_node, added up "
+          "in a node before they leave it; or auto (default), by_node where that sends less")
+      .Value("ROUTE");
+}
+
+void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
+  CheckComm(flags.comm, flags.device);
+  if (!flags.topology.empty() && flags.plan != "auto") throw Error("--topology needs --plan auto");
+  if (with_ranks) {
+    if (flags.ranks && flags.ranks_per_node && *flags.ranks % *flags.ranks_per_node != 0)
+      throw Error(NodesError(*flags.ranks, *flags.ranks_per_node));
+    if (!flags.route.empty()) ParseOutputRoute(flags.route);
+    if (flags.ranks && flags.rank_timeout)
+      throw Error("--rank-timeout needs mpirun: --ranks are threads of one process");
+    return;
+  }
+  if (flags.rank_timeout) throw Error("--rank-timeout needs mpirun");
+  if (flags.ranks_per_node) throw Error("--ranks-per-node needs --ranks N, or mpirun");
+  if (!flags.plan.empty()) throw Error("--plan needs --ranks N, or mpirun");
+  if (!flags.save_plan.empty()) throw Error("--save-plan needs --ranks N, or mpirun");
+  if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");
+  if (!flags.route.empty()) throw Error("--route needs --ranks N, or mpirun");
+  if (flags.comm != "auto") throw Error("--comm needs --ranks N, or mpirun");
+}
+
+}  // namespace tessera::cli
