@@ -1,7 +1,9 @@
 #include "sharding/distributed_model_parallel.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "comm/blocks.h"
 #include "comm/leader.h"
 #include "runtime/ops/arithmetic.h"
 #include "sharding/coded_all_reduce.h"
@@ -50,6 +52,60 @@ void Unpack(Context& ctx, const Tensor& bucket, std::vector<NamedParameter>& par
 
 Tensor Mean(Context& ctx, const Tensor& sum, int ranks) {
   return Scale(ctx, sum, 1.0f / static_cast<float>(ranks)).value();
+}
+
+constexpr char kReplicas[] = "replicas of tables";
+// Elements that travel at a time: a tensor may be as large as a table.
+constexpr int64_t kPiece = int64_t{1} << 20;
+
+void AddPieces(const Tensor& tensor, std::vector<Tensor>& pieces) {
+  if (tensor.numel() == 0) return;
+  const int64_t rows = tensor.dim(0), width = tensor.numel() / rows;
+  const int64_t step = std::max<int64_t>(1, kPiece / width);
+  for (int64_t begin = 0; begin < rows; begin += step)
+    pieces.push_back(tensor.Rows(begin, std::min(rows, begin + step)));
+}
+
+// Views of all that is averaged.
+std::vector<Tensor> PiecesOf(const ShardedTables& tables, bool states) {
+  std::vector<Tensor> pieces;
+  for (const HeldShard& held : tables.shards()) {
+    AddPieces(held.tables->weight(held.index), pieces);
+    if (!states) continue;
+    for (const OptimizerState& state : held.tables->optimizer_states(held.index))
+      AddPieces(state.tensor, pieces);
+  }
+  return pieces;
+}
+
+// The numbers of elements that each of the ranks averages.
+std::vector<int64_t> BlocksOf(int64_t elements, int ranks) {
+  std::vector<int64_t> counts;
+  for (int r = 0; r < ranks; ++r)
+    counts.push_back(elements * (r + 1) / ranks - elements * r / ranks);
+  return counts;
+}
+
+// Starts to collect every replica's block of this rank, f32. What is sent is a copy, as the piece
+// changes later.
+Awaitable<std::vector<Tensor>> StartBlocks(Context& ctx, Communicator& replicas,
+                                           const Tensor& piece) {
+  const std::vector<int64_t> counts = BlocksOf(piece.numel(), replicas.size());
+  const int64_t mine = counts[static_cast<size_t>(replicas.rank())];
+  const Tensor sent = piece.Clone(ctx).To(ctx, DType::kF32);
+  return replicas.AllToAllV(ctx, internal::CutFlat(sent, counts),
+                            std::vector<int64_t>(counts.size(), mine), kReplicas);
+}
+
+// The first part and the mean of what all differ from it by, so that equal parts stay as they are.
+// (The sum of three equal numbers divided by 3 is often another number.)
+Tensor MeanOf(Context& ctx, const std::vector<Tensor>& parts) {
+  if (parts.size() == 1) return parts[0];
+  const Variable first = parts[0], minus = Scale(ctx, first, -1);
+  Variable difference = Add(ctx, parts[1], minus);
+  for (size_t r = 2; r < parts.size(); ++r)
+    difference = Add(ctx, difference, Add(ctx, parts[r], minus));
+  return Add(ctx, first, Mean(ctx, difference.value(), static_cast<int>(parts.size()))).value();
 }
 
 }  // namespace
@@ -125,25 +181,21 @@ TwoDimensionalGroups MakeTwoDimensionalGroups(Communicator& world, int sharding_
 void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& tables,
                      bool states) {
   tables.Flush(ctx);
-  std::vector<Tensor> averaged;
-  for (const HeldShard& held : tables.shards()) {
-    averaged.push_back(held.tables->weight(held.index));
-    if (!states) continue;
-    for (const OptimizerState& s : held.tables->optimizer_states(held.index))
-      averaged.push_back(s.tensor);
-  }
-  // The next tensor travels while one is written, but no further one: each may be as large as a
-  // table.
+  const std::vector<Tensor> pieces = PiecesOf(tables, states);
+  // The next piece travels while one is written.
   const auto start = [&](size_t i) {
-    if (i >= averaged.size()) return Awaitable<Tensor>();
-    return replicas.AllReduce(ctx, averaged[i].To(ctx, DType::kF32).Contiguous(ctx), ReduceOp::kSum,
-                              "replicas of tables");
+    return i < pieces.size() ? StartBlocks(ctx, replicas, pieces[i])
+                             : Awaitable<std::vector<Tensor>>();
   };
-  Awaitable<Tensor> sum = start(0);
-  for (size_t i = 0; i < averaged.size(); ++i) {
-    Awaitable<Tensor> next = start(i + 1);
-    averaged[i].CopyFrom(ctx, Mean(ctx, sum.Wait(), replicas.size()).To(ctx, averaged[i].dtype()));
-    sum = std::move(next);
+  Awaitable<std::vector<Tensor>> blocks = start(0);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    Awaitable<std::vector<Tensor>> next = start(i + 1);
+    const Tensor mean = MeanOf(ctx, blocks.Wait());
+    const Tensor all =
+        replicas.AllGatherV(ctx, mean, BlocksOf(pieces[i].numel(), replicas.size()), kReplicas)
+            .Wait();
+    pieces[i].CopyFrom(ctx, all.Reshape(pieces[i].shape()).To(ctx, pieces[i].dtype()));
+    blocks = std::move(next);
   }
   tables.ResetCaches(ctx);
 }

@@ -75,9 +75,11 @@ struct TwoDimensionalGroups {
 // Every rank calls. REQUIRES: sharding_size divides world.size().
 TwoDimensionalGroups MakeTwoDimensionalGroups(Communicator& world, int sharding_size);
 
-// Every part of a table that this rank holds becomes the mean over `replicas`; with `states` what
-// rules remember does, too. Between two calls copies go their own ways. Rows and states of 16 bits
-// are averaged in f32. Every rank calls.
+// Every part of a table that this rank holds becomes the mean over `replicas`, the same bits on all
+// of them; with `states` what rules remember does, too. A number that is the same in all replicas
+// keeps its bits. Between two calls copies go their own ways. Rows and states of 16 bits are
+// averaged in f32, and rounded to nearest. No more than a few MiB travel at a time. Throws Error
+// for a table on disk. Every rank calls.
 void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& tables,
                      bool states = false);
 
