@@ -6,7 +6,14 @@
 // PartOfBatch takes it. A rank's loss is its part's mean times R·n_r/n, so that the mean over the
 // ranks, which is what dense gradients and sharded tables take, is the mean over the batch, however
 // unequal the parts.
+//
+// In sharding groups (2-D parallelism, TorchRec's DMPCollection) every group of G of the R ranks
+// holds all tables. Dense gradients are still the mean over all ranks; a group's tables take the
+// mean over its own, so R/G times its share of the batch's gradient, and the mean of all groups'
+// tables has moved by the whole one where a rule is linear. Every `sync_interval` steps the groups'
+// tables, and what their rules remember, become their mean.
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -14,6 +21,7 @@
 #include "models/ranking_model.h"
 #include "quant/wire_codec.h"
 #include "runtime/tensor.h"
+#include "sharding/distributed_model_parallel.h"
 #include "sharding/exchange/node_routes.h"
 #include "sharding/plan/plan.h"
 
@@ -21,10 +29,17 @@ namespace tessera {
 
 struct TrainingRanks {
   Communicator* comm = nullptr;  // which outlives the training
-  ShardingPlan plan;             // of all tables
+  ShardingPlan plan;             // of all tables, over all ranks or over those of a group
   // Both are those of ShardingOptions.
   WireCodecs codecs = {};
   OutputRoute route = OutputRoute::kAuto;
+  // Those of `comm`; null: all ranks are one.
+  std::shared_ptr<const TwoDimensionalGroups> groups = nullptr;
+  int64_t sync_interval = 1;  // steps
+
+  // The ranks that hold all tables between them.
+  Communicator& sharding() const { return groups ? *groups->sharding : *comm; }
+  int num_groups() const { return groups ? groups->replicas->size() : 1; }
 };
 
 // This rank's part, maybe of no rows; first_row, end_row and fraction stay those of the batch.

@@ -18,6 +18,7 @@
 #include "runtime/staging.h"
 #include "sharding/sharded_fused_optimizer.h"
 #include "train/dense_parts.h"
+#include "train/groups/rank_groups.h"
 #include "train/model_config.h"
 
 namespace tessera {
@@ -55,7 +56,7 @@ void CheckWeights(const Batch& batch) {
 
 std::optional<ModelSharding> ShardingOf(const std::optional<TrainingRanks>& ranks) {
   if (!ranks) return {};
-  return ModelSharding{.comm = ranks->comm,
+  return ModelSharding{.comm = &ranks->sharding(),
                        .plan = ranks->plan,
                        .options = {.codecs = ranks->codecs, .route = ranks->route}};
 }
@@ -75,6 +76,7 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
   for (const TrainTask& t : tasks_)
     loss_weights_.push_back(t.task.weight == 1 ? Tensor()
                                                : Tensor::Full(ctx, Shape(), t.task.weight));
+  if (num_groups() > 1) CheckGroupTables(config, &ranks_->plan);
   if (ranks_)
     parallel_.emplace(ctx, *comm(), model_.Parameters(),
                       DistributedModelParallelOptions{.codec = ranks_->codecs.dense});
@@ -288,7 +290,17 @@ double Trainer::Step(const Batch& batch, std::vector<ScoredBatch>* scored) {
   optimizer_->ZeroGrad();
   ++progress_.step;
   progress_.row = batch.end_row;
+  groups_differ_ = num_groups() > 1;
+  if (groups_differ_ && progress_.step % ranks_->sync_interval == 0) AverageGroups();
   return loss;
+}
+
+void Trainer::AverageGroups() {
+  if (!groups_differ_) return;
+  const TraceSpan span("average groups");
+  AverageReplicas(ctx_, *ranks_->groups->replicas, model_.sharded()->tables(), /*states=*/true);
+  groups_differ_ = false;
+  ++averages_;
 }
 
 void Trainer::EndEpoch() {
@@ -303,6 +315,7 @@ Tensor Trainer::OutputsOf(const Batch& given) {
 }
 
 Tensor Trainer::Predict(const Batch& batch) {
+  AverageGroups();
   const NoGrad no_grad(ctx_);
   return model_.Probabilities(ctx_, OutputsOf(batch));
 }
@@ -327,6 +340,7 @@ EvaluationValues Trainer::Evaluate(
     std::optional<HostCopy> scores;  // of candidates
     Batch batch;
   };
+  AverageGroups();
   EvaluationMeter meter(tasks_);
   std::optional<Scored> last;
   const bool counts = !ranks_ || IsLeader(*comm());

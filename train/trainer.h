@@ -15,7 +15,8 @@
 // for each loss.
 //
 // On several ranks (ranks.h) every rank has a trainer, which shards the tables, and makes the same
-// calls with the same batches; losses, predictions and metrics are those of all ranks.
+// calls with the same batches; losses, predictions and metrics are those of all ranks. In sharding
+// groups each has tables of its own between two means (AverageGroups).
 #include <functional>
 #include <map>
 #include <memory>
@@ -86,6 +87,12 @@ class Trainer {
   Batch PartOf(Context& host, Context& on, const Batch& batch) const;
   // The next step begins a new epoch.
   void EndEpoch();
+  // The tables of all sharding groups, and what their rules remember, become their mean, if a step
+  // has changed them since; nothing without groups. Steps do so every sync_interval, and Save,
+  // Predict and Evaluate first of all. Every rank calls.
+  void AverageGroups();
+  // How often they did.
+  int64_t averages() const { return averages_; }
   // Probabilities of clicks, or what else the task foresees, [B]; of several tasks [B, tasks]. On
   // the context's device. Nothing is learned.
   Tensor Predict(const Batch& batch);
@@ -139,6 +146,9 @@ class Trainer {
   const RankingModel& model() const { return model_; }
   // Returns nullptr for one rank by itself.
   Communicator* comm() const { return ranks_ ? ranks_->comm : nullptr; }
+  const std::optional<TrainingRanks>& ranks() const { return ranks_; }
+  // Sharding groups, each of which holds all tables.
+  int num_groups() const { return ranks_ ? ranks_->num_groups() : 1; }
 
  private:
   void MakeOptimizer();
@@ -166,6 +176,9 @@ class Trainer {
   Tensor ScoresOfCandidates(const Tensor& outputs);
   // Values of all tasks, the same on every rank, as rank 0 has counted. Every rank calls.
   EvaluationValues ValuesOf(const EvaluationMeter& meter);
+  // Calls fn on the ranks of the first sharding group, whose tables stand for all. If it throws on
+  // any, every rank throws. Every rank calls.
+  void OnFirstGroup(const std::function<void()>& fn);
   // This rank's shards of tables; `own` gets what the rank alone has beside them.
   std::vector<ShardTensors> MyShards(std::vector<NamedTensor>& own);
   // Progress with the largest counter of all ranks. Every rank calls.
@@ -212,6 +225,8 @@ class Trainer {
   std::vector<AuxiliaryLoss> more_losses_;
   std::vector<Tensor> loss_weights_;  // of all losses, those of tasks first; undefined: 1
   std::map<std::string, double> losses_;
+  bool groups_differ_ = false;  // a step has changed tables since their last mean
+  int64_t averages_ = 0;
   std::function<void(const Batch& part)> watch_;
   std::vector<NamedTensor> loaded_metrics_;
   TrainingProgress progress_;  // iter and random numbers are asked for when needed

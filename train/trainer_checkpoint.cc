@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "comm/leader.h"
 #include "metrics/state/metric_state.h"
 #include "models/item_frequencies.h"
 #include "runtime/tensor.h"
@@ -91,7 +92,16 @@ TrainingProgress Trainer::SavedProgress() {
   return saved;
 }
 
+void Trainer::OnFirstGroup(const std::function<void()>& fn) {
+  if (!ranks_->groups) return fn();
+  GatherResultsSync(*comm(), "the first sharding group", [&] {
+    if (ranks_->groups->replicas->rank() == 0) fn();
+    return std::string();
+  });
+}
+
 void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metrics) {
+  AverageGroups();
   const std::vector<NamedTensor> state = SavedState(metrics);
   const TrainingProgress saved = SavedProgress();
   if (!ranks_) return WriteCheckpoint(ctx_, path, state, saved, ToJson(config_));
@@ -99,10 +109,10 @@ void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metr
   tables.Flush(ctx_);
   std::vector<NamedTensor> own;
   const std::vector<ShardTensors> shards = MyShards(own);
-  SaveShardedCheckpoint(ctx_, *comm(), path,
-                        CheckpointInfoOf(ctx_, tables, RankingModel::kTablePrefix,
-                                         CheckpointMetadata(saved, ToJson(config_))),
-                        shards, state, own);
+  const CheckpointInfo info = CheckpointInfoOf(ctx_, tables, RankingModel::kTablePrefix,
+                                               CheckpointMetadata(saved, ToJson(config_)));
+  OnFirstGroup(
+      [&] { SaveShardedCheckpoint(ctx_, ranks_->sharding(), path, info, shards, state, own); });
 }
 
 std::vector<ShardTensors> Trainer::MyShards(std::vector<NamedTensor>& own) {
@@ -162,6 +172,7 @@ void Trainer::LoadRest(const std::vector<NamedTensor>& rest, bool with_optimizer
 
 void Trainer::GoOnFrom(const TrainingProgress& progress) {
   progress_ = progress;
+  groups_differ_ = false;
   const auto tell = [&](auto& tables) {
     tables.set_iter(progress.iter);
     tables.set_max_counter(progress.max_counter);

@@ -22,6 +22,9 @@ bool IsDense(const TableBatchedEmbedding& tables, int t) {
 }  // namespace
 
 void Trainer::TrackChanges() {
+  TESSERA_CHECK(num_groups() == 1,
+                "incremental checkpoints of ranks in sharding groups: a group knows the rows that "
+                "its own ranks have changed, but means change those of all groups");
   changes_.clear();
   was_tracking_ = true;
   if (!ranks_) {

@@ -19,8 +19,8 @@ constexpr double kActivationCopies = 4;
 constexpr double kIdBytes = 8 + 16 + 12;  // an id; the update's work on it and on its bag
 constexpr double kManagedRowBytes = 32;   // id, row, count and time
 
-bool IsHere(const Shard& shard, const TrainingPlace& place) {
-  return std::ranges::find(place.ranks, shard.rank) != place.ranks.end();
+int64_t TimesHere(const Shard& shard, const TrainingPlace& place) {
+  return std::ranges::count(place.ranks, shard.rank);
 }
 
 // The memory of a table, on host and GPU together.
@@ -32,12 +32,12 @@ TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const TrainingPlace& 
   const bool filled = table.location != EmbeddingLocation::kDisk &&
                       !(place.memory == MemoryOf::kHost && internal::CanTakeRowsOnUse(table));
   double making = 0;  // ranks fill their parts at the same time, those of 16 bits as f32 first
-  for (const Shard& shard : found->second.shards) {
-    if (!IsHere(shard, place)) continue;
-    memory += MemoryOfTable(table, shard.rows, shard.columns);
-    if (table.data_type != DType::kF32 && filled)
-      making += kFloat * static_cast<double>(shard.rows) * static_cast<double>(shard.columns);
-  }
+  for (const Shard& shard : found->second.shards)
+    for (int64_t time = 0; time < TimesHere(shard, place); ++time) {
+      memory += MemoryOfTable(table, shard.rows, shard.columns);
+      if (table.data_type != DType::kF32 && filled)
+        making += kFloat * static_cast<double>(shard.rows) * static_cast<double>(shard.columns);
+    }
   memory.making = making;
   return memory;
 }
@@ -63,7 +63,7 @@ TableMemory MemoryHere(const EmbeddingBagConfig& config, const TrainingPlace& pl
 
 // How many memories such as this one the ranks of the whole training have.
 double NumMemories(const TrainingPlace& place) {
-  const int ranks = place.plan == nullptr ? 1 : place.plan->world_size;
+  const int ranks = place.plan == nullptr ? 1 : place.plan->world_size * place.groups;
   return ranks / static_cast<double>(place.ranks.size());
 }
 

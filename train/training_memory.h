@@ -22,8 +22,11 @@ enum class MemoryOf {
 };
 struct TrainingPlace {
   const ShardingPlan* plan = nullptr;  // null: one rank has all of it
-  std::vector<int> ranks = {0};        // those that share this memory
+  // Ranks of the plan that share this memory; one that several sharding groups have here is there
+  // as often.
+  std::vector<int> ranks = {0};
   MemoryOf memory = MemoryOf::kHost;
+  int groups = 1;  // sharding groups, each of which has the plan's ranks
 };
 
 struct TrainingMemory {

@@ -80,6 +80,11 @@ TEST(TrainingMemory, RanksOfOneMachineCountTogether) {
   EXPECT_EQ(tables({.plan = &plan, .ranks = {0, 1, 2, 3}}), 40.625);
   EXPECT_EQ(tables({.plan = &plan, .ranks = {2, 3}}), 20.3125);
   EXPECT_EQ(tables({.plan = &plan, .ranks = {1, 3}, .memory = MemoryOf::kGpu}), 20.3125);
+  // Eight ranks in two sharding groups of the plan's four: two nodes of four, or all on one.
+  EXPECT_EQ(tables({.plan = &plan, .ranks = {0, 0, 1, 1}, .groups = 2}), 40.625);
+  EXPECT_EQ(tables({.plan = &plan, .ranks = {0, 0, 1, 1, 2, 2, 3, 3}, .groups = 2}), 81.25);
+  EXPECT_EQ(MemoryOfTraining(config, {.plan = &plan, .ranks = {0, 0, 1, 1}, .groups = 2}).batch,
+            MemoryOfTraining(config, {.plan = &plan, .ranks = {0, 1}}).batch);
   EXPECT_EQ(tables({.memory = MemoryOf::kHostOfGpus}), 0);
 }
 

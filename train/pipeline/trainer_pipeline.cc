@@ -6,6 +6,7 @@
 #include "runtime/context.h"
 #include "runtime/files/trace.h"
 #include "runtime/tensor.h"
+#include "train/groups/rank_groups.h"
 #include "train/pipeline/train_pipeline.h"
 
 namespace tessera {
@@ -86,6 +87,7 @@ class PipelinedSteps final : public TrainerSteps {
 
 std::unique_ptr<PipelinedEmbeddings> EmbeddingsOf(Trainer& trainer, PipelineKind kind) {
   CheckPipelineKind(kind, trainer.config());
+  if (trainer.num_groups() > 1) CheckGroupPipeline(kind);
   if (kind == PipelineKind::kNone || kind == PipelineKind::kBase) return nullptr;
   // Position weights change in each step: nothing that depends on them is begun ahead.
   if (!trainer.config().model.position_weights.empty()) return nullptr;

@@ -29,4 +29,13 @@ ProcessMemory LargestMemory(const std::vector<RankReport>& ranks) {
   return largest;
 }
 
+std::optional<GroupsReport> GroupsReportOf(const Trainer& trainer) {
+  if (trainer.num_groups() == 1) return std::nullopt;
+  const TrainingRanks& ranks = *trainer.ranks();
+  return GroupsReport{.groups = ranks.num_groups(),
+                      .ranks_of_each = ranks.sharding().size(),
+                      .sync_interval = ranks.sync_interval,
+                      .averages = trainer.averages()};
+}
+
 }  // namespace tessera

@@ -1,10 +1,12 @@
 #ifndef TESSERA_TRAIN_RUN_MEASURE_RANKS_H_
 #define TESSERA_TRAIN_RUN_MEASURE_RANKS_H_
-// Time and memory of the ranks that train.
+// Time and memory of the ranks that train, and their groups.
+#include <optional>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "train/run/training_report.h"
+#include "train/trainer.h"
 
 namespace tessera {
 
@@ -13,6 +15,9 @@ std::vector<RankReport> RankReportsSync(Communicator& comm, const RankReport& mi
 
 // The largest figures of all.
 ProcessMemory LargestMemory(const std::vector<RankReport>& ranks);
+
+// Absent for one sharding group.
+std::optional<GroupsReport> GroupsReportOf(const Trainer& trainer);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_RUN_MEASURE_RANKS_H_

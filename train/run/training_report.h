@@ -106,17 +106,25 @@ struct RankReport {
   ProcessMemory memory;         // at the end; ranks that are threads share it
 };
 
+// Sharding groups of a run (train/ranks.h).
+struct GroupsReport {
+  int groups = 1, ranks_of_each = 1;
+  int64_t sync_interval = 1;  // steps
+  int64_t averages = 0;       // how often their tables became their mean in this run
+};
+
 struct TrainingRunReport {
   std::vector<EpochReport> epochs;             // that ended in this run
   std::optional<EvaluationValues> evaluation;  // the last one
   std::optional<EvaluationsReport> evaluations;
-  std::vector<RawIdsReport> raw_ids;  // of tables with managed collision
-  std::optional<DiskReport> disk;     // where a table lies on disk
-  ProcessMemory memory;               // at the end; with ranks the largest figures
-  std::vector<RankReport> ranks;      // by rank; none without ranks
-  int64_t rows = 0;                   // trained in this run
-  int64_t skipped_rows = 0;           // bad ones, left out
-  BadLineCounts skipped_by_reason;    // in epochs that ended, where the data tell
+  std::vector<RawIdsReport> raw_ids;   // of tables with managed collision
+  std::optional<DiskReport> disk;      // where a table lies on disk
+  ProcessMemory memory;                // at the end; with ranks the largest figures
+  std::vector<RankReport> ranks;       // by rank; none without ranks
+  std::optional<GroupsReport> groups;  // of several
+  int64_t rows = 0;                    // trained in this run
+  int64_t skipped_rows = 0;            // bad ones, left out
+  BadLineCounts skipped_by_reason;     // in epochs that ended, where the data tell
   double seconds = 0;           // reading, training, evaluations; not the writing of checkpoints
   double training_seconds = 0;  // reading and training
   bool stopped = false;         // by `stop`

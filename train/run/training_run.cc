@@ -44,6 +44,7 @@ class TrainingRun {
     if (at_end && !report_.stopped && !report_.evaluation)
       report_.evaluation = Evaluate(StopsEarly() ? *schedule_->state().last : EndOfEpoch());
     while (!report_.stopped && !IsAtEnd()) RunEpoch();
+    trainer_.AverageGroups();
     report_.seconds = timer_.seconds();
     report_.raw_ids = raw_ids_.ReportSync();
     report_.disk = DiskReportSync(trainer_);
@@ -59,6 +60,7 @@ class TrainingRun {
     const RankReport mine = {report_.seconds, timer_.exchange_seconds(), report_.memory};
     report_.ranks = RankReportsSync(*trainer_.comm(), mine);
     report_.memory = LargestMemory(report_.ranks);
+    report_.groups = GroupsReportOf(trainer_);
   }
 
   void OpenCheckpoints() {
