@@ -24,9 +24,7 @@ ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
 ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find) {
   const std::string json =
       InvokeOnRankAndBroadcastResult(comm, 0, "plan", [&] { return PlanToJson(find()); });
-  ShardingPlan plan = PlanFromJson(json, "the plan of rank 0");
-  TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan and of the communicator");
-  return plan;
+  return PlanFromJson(json, "the plan of rank 0");
 }
 
 RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communicator& comm,
@@ -35,6 +33,7 @@ RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communica
     return FindPlan(PlannerModelOf(config, options.batch_size, comm.size()), machine,
                     options.cost_model);
   });
+  TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan and of the communicator");
   const ModelSharding sharding{.comm = &comm, .plan = std::move(plan), .options = options.sharding};
   return RankingModel(ctx, config, sharding);
 }

@@ -25,8 +25,8 @@ namespace tessera {
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
                       const std::string& cost_model = "", PlanResult* result = nullptr);
 
-// Calls `find` on rank 0 alone and returns its plan on every rank. Throws Error on every rank if it
-// throws there, and for a plan of another number of ranks. Every rank calls.
+// Calls `find` on rank 0 alone and returns its plan, which may be for a group of the ranks, on every
+// rank. Throws Error on every rank if it throws there. Every rank calls.
 ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find);
 
 struct AutoShardOptions {

@@ -8,6 +8,7 @@
 #include "sharding/exchange/dist_layout.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/whole_tables.h"
+#include "train/groups/rank_groups.h"
 #include "train/ranks_plan.h"
 
 namespace tessera::cli {
@@ -64,6 +65,7 @@ std::optional<TrainConfig> ConfigOf(const TrainFlags& flags) {
 // Throws Error for a plan that does not fit each number of ranks that a restart may have.
 void CheckPlan(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
   if (!flags.WithFewerRanks() || train.plan.empty() || train.plan == "auto") return;
+  if (train.sharding_group_size) return;  // it is for one group, of whatever number of ranks
   const std::optional<TrainConfig> config = ConfigOf(train);
   if (!config) return;
   for (int fewer = std::max(flags.min_ranks, ranks - flags.max_restarts); fewer < ranks; ++fewer)
@@ -76,6 +78,18 @@ void CheckPlan(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
                  "--min-ranks {}, or --plan auto to train",
                  train.plan, fewer, ranks, error.what(), ranks));
     }
+}
+
+// Throws Error for sharding groups that do not fit the ranks, or fewer that a restart may have.
+void CheckGroups(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
+  if (!train.sharding_group_size) return;
+  const int size = *train.sharding_group_size;
+  CheckGroupSize(ranks, size);
+  if (flags.WithFewerRanks() && flags.min_ranks < ranks && size > 1)
+    throw Error(
+        Format("--sharding-group-size {} beside --restart-ranks left: fewer than {} ranks, as may "
+               "be left, do not all fill groups of {}: give --restart-ranks all, or --min-ranks {}",
+               size, ranks, size, ranks));
 }
 
 // Whether the words have a flag, with its value in the same word or in the next.
@@ -126,6 +140,7 @@ TrainWords CheckedTrain(const LaunchFlags& flags, int ranks) {
              [&](Command command) { AddTrainFlags(command, train.flags); });
   CheckTrain(flags, train);
   CheckRanks(flags, ranks);
+  CheckGroups(flags, train.flags, ranks);
   CheckPlan(flags, train.flags, ranks);
   ShareLog(train.words);
   if (!train.flags.rank_timeout) {

@@ -75,6 +75,21 @@ void AddRanks(const std::vector<RankReport>& ranks, internal::Json& json) {
                              {"peak_bytes", ranks[r].memory.peak_bytes}});
 }
 
+std::string GroupsLine(const std::optional<GroupsReport>& groups) {
+  if (!groups) return "";
+  return Format("{} sharding groups of {}: their tables became their mean {}\n", groups->groups,
+                internal::Counted(groups->ranks_of_each, "rank"),
+                internal::Counted(groups->averages, "time"));
+}
+
+void AddGroups(const std::optional<GroupsReport>& groups, internal::Json& json) {
+  if (!groups) return;
+  json["sharding_groups"] = {{"groups", groups->groups},
+                             {"ranks_of_each", groups->ranks_of_each},
+                             {"sync_interval", groups->sync_interval},
+                             {"averages", groups->averages}};
+}
+
 void AddItemsOfRanks(Communicator& comm, UnknownItems& items) {
   if (comm.backend() == "local") return;
   const auto of_ranks = comm.GatherStringsSync(ToJson(items.All()).dump(), "unknown items");

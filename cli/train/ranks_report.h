@@ -2,6 +2,7 @@
 #define TESSERA_CLI_TRAIN_RANKS_REPORT_H_
 // The times of the ranks of a training, for people and as data, and what they counted together.
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ std::string RanksTable(const std::vector<RankReport>& ranks);
 // Adds "ranks": [{"rank", "seconds", "exchange_seconds", "waiting_seconds", "peak_bytes"}, …], if
 // there are any. Ranks that are threads of one process have its memory.
 void AddRanks(const std::vector<RankReport>& ranks, internal::Json& json);
+
+// "2 sharding groups of 2 ranks: their tables became their mean 79 times". "" without groups.
+std::string GroupsLine(const std::optional<GroupsReport>& groups);
+
+// Adds "sharding_groups": {"groups", "ranks_of_each", "sync_interval", "averages"}, if there are
+// several.
+void AddGroups(const std::optional<GroupsReport>& groups, internal::Json& json);
 
 // Adds to the first rank's counts those of the other ranks. Ranks that are threads count together.
 // Every rank calls.

@@ -73,6 +73,10 @@ Json StartJson(const DataSets& data, const RunStart& start) {
       {"wire_codecs", start.wire_codecs},
       {"data", DataJson(data)},
       {"from", {{"epoch", start.from.epoch}, {"row", start.from.row}, {"step", start.from.step}}}};
+  if (start.groups > 1) {
+    json["sharding_group_size"] = start.ranks / start.groups;
+    json["sync_interval"] = start.sync_interval;
+  }
   if (Json plugins = PluginsJson(); !plugins.empty()) json["plugins"] = std::move(plugins);
   return json;
 }

@@ -12,7 +12,8 @@ namespace tessera::cli {
 // Facts of a start that its flags do not say.
 struct RunStart {
   std::string machine, device, pipeline, wire_codecs;
-  int threads = 1, ranks = 1;
+  int threads = 1, ranks = 1, groups = 1;
+  int64_t sync_interval = 1;
   TrainingProgress from;
 };
 

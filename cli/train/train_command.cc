@@ -20,6 +20,7 @@
 #include "cli/train/checkpoint_room.h"
 #include "cli/train/dry_run.h"
 #include "cli/train/flags/keep_last.h"
+#include "cli/train/flags/rank_flags.h"
 #include "cli/train/flags/train_command_flags.h"
 #include "cli/train/flags/verify_flags.h"
 #include "cli/train/label_notes.h"
@@ -40,6 +41,7 @@
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/whole_tables.h"
 #include "train/config/plugin_checks.h"
+#include "train/groups/rank_groups.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/run/evaluation_schedule.h"
@@ -226,6 +228,8 @@ RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) 
           .wire_codecs = flags.wire_codecs.empty() ? "fp32" : flags.wire_codecs,
           .threads = ctx.threads().threads(),
           .ranks = trainer.comm() == nullptr ? 1 : trainer.comm()->size(),
+          .groups = trainer.num_groups(),
+          .sync_interval = flags.sync_interval.value_or(1),
           .from = trainer.progress()};
 }
 
@@ -328,6 +332,7 @@ int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunL
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
   CheckKeptBeside(flags, resumed.progress);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
+  if (NumGroups(flags) > 1) CheckGroupTables(config);
   CheckVerify(flags, config);
   const bool on_gpu = ParseDevice(flags.device) != Device::Cpu();
   if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();

@@ -2,21 +2,25 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "cli/plan/auto_plan.h"
 #include "cli/rank_layout.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "cli/train/flags/rank_flags.h"
 #include "cli/train/rank_reports.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/machine.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/files/files.h"
+#include "sharding/distributed_model_parallel.h"
 #include "sharding/exchange/dist_layout.h"
 #include "sharding/plan/plan_json.h"
 #include "train/agreement.h"
+#include "train/groups/rank_groups.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/ranks_plan.h"
 
@@ -108,6 +112,8 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
       {"--wire-codecs", flags.wire_codecs},
       {"--route", flags.route},
       {"--ranks-per-node", std::to_string(flags.ranks_per_node.value_or(0))},
+      {"--sharding-group-size", std::to_string(flags.sharding_group_size.value_or(0))},
+      {"--sync-interval", std::to_string(flags.sync_interval.value_or(1))},
       {"--checkpoint", Given(!flags.checkpoint.empty())},
       {"--best", Given(!flags.evaluation.best.empty())},
       {"--checkpoint-every", std::to_string(flags.checkpoint_every)},
@@ -131,17 +137,42 @@ void SavePlan(const TrainFlags& flags, const TrainingRanks& ranks) {
 
 namespace {
 
-// The plan that was asked for, the same on all ranks. Throws Error for one that does not fit.
+// The ranks that a plan is for: all, or those of a sharding group. All of a group count as one node
+// where mpirun's nodes hold unequal numbers of them. Every rank calls.
+RankLayout LayoutSync(const TrainFlags& flags, Communicator& comm) {
+  const RankLayout all = RankLayoutSync(comm, flags.ranks_per_node);
+  if (NumGroups(flags) == 1) return all;
+  const int size = *flags.sharding_group_size;
+  const std::optional<RankLayout> layout = LayoutOfGroup(all, size);
+  if (!layout && flags.ranks_per_node)
+    throw Error(Format(
+        "--ranks-per-node {} beside --sharding-group-size {}: nodes of {} ranks hold "
+        "unequal numbers of the {} groups' ranks; expected a multiple or a divisor of {}",
+        *flags.ranks_per_node, size, *flags.ranks_per_node, NumGroups(flags), NumGroups(flags)));
+  return layout.value_or(RankLayout{size, size});
+}
+
+// The plan that was asked for, the same on all ranks.
+ShardingPlan MakePlan(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
+  const RankLayout layout = LayoutSync(flags, comm);
+  if (flags.plan != "auto")
+    return MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables), config.managed_collision);
+  TrainConfig of_group = config;  // which trains on its part of each batch
+  of_group.batch_size = std::max<int64_t>(1, config.batch_size / NumGroups(flags));
+  return AutoPlan(of_group, comm, layout, ParseDevice(flags.device), flags.topology);
+}
+
+// Throws Error for a plan that does not fit. Every rank calls.
 TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
                                 const TrainConfig& config) {
-  const RankLayout layout = RankLayoutSync(comm, flags.ranks_per_node);
-  TrainingRanks ranks{
-      .comm = &comm,
-      .plan = flags.plan == "auto"
-                  ? AutoPlan(config, comm, layout, ParseDevice(flags.device), flags.topology)
-                  : MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables),
-                                  config.managed_collision)};
+  TrainingRanks ranks{.comm = &comm, .plan = MakePlan(flags, comm, config)};
   CheckAgreement(comm, FactsOf(ranks.plan));
+  if (NumGroups(flags) > 1) {
+    CheckGroupTables(config, &ranks.plan);
+    ranks.groups = std::make_shared<TwoDimensionalGroups>(
+        MakeTwoDimensionalGroups(comm, *flags.sharding_group_size));
+    ranks.sync_interval = flags.sync_interval.value_or(ranks.sync_interval);
+  }
   if (!flags.route.empty()) ranks.route = ParseOutputRoute(flags.route);
   if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
   return ranks;
@@ -151,18 +182,23 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
 TrainingPlace PlaceOf(const TrainingRanks& ranks) {
   const int size = ranks.comm->size(), here = UnderMpirun() ? MpiLocalSize() : size;
   const int together = here > 0 && size % here == 0 ? here : size;
-  TrainingPlace place = {.plan = &ranks.plan, .ranks = {}};
+  TrainingPlace place = {.plan = &ranks.plan, .ranks = {}, .groups = ranks.num_groups()};
   const int first = ranks.comm->rank() / together * together;
-  for (int r = first; r < first + together; ++r) place.ranks.push_back(r);
+  for (int r = first; r < first + together; ++r) place.ranks.push_back(r / ranks.num_groups());
   return place;
 }
 
-// "4 ranks (nccl): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16".
+// "4 ranks (nccl): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16"; in
+// groups "4 ranks (nccl) in 2 sharding groups of 2, averaged every 10 steps: 2 tables …".
 std::string RanksLine(const TrainingRanks& ranks) {
   std::map<ShardingType, int> tables;
   for (const auto& [name, sharding] : ranks.plan.tables) ++tables[sharding.type];
   const int size = ranks.comm->size();
   std::string line = Format("{} ({})", Counted(size, "rank"), ranks.comm->backend());
+  if (ranks.groups)
+    line += Format(" in {} sharding groups of {}, averaged every {}", ranks.num_groups(),
+                   ranks.sharding().size(),
+                   ranks.sync_interval == 1 ? "step" : Counted(ranks.sync_interval, "step"));
   const char* separator = ": ";
   for (const auto& [type, count] : tables) {
     line += Format("{}{} {}", separator, Counted(count, "table"), ToString(type));
@@ -174,6 +210,14 @@ std::string RanksLine(const TrainingRanks& ranks) {
                ranks.codecs.dense == WireCodec{} ? " and" : ", their",
                ranks.codecs.dense == WireCodec{} ? "" : " and dense ones", ToString(ranks.codecs));
   return line;
+}
+
+LogFields FactsOfLine(const TrainingRanks& ranks) {
+  LogFields fields = {{"ranks", ranks.comm->size()}};
+  if (!ranks.groups) return fields;
+  fields.push_back({"sharding_group_size", ranks.sharding().size()});
+  fields.push_back({"sync_interval", ranks.sync_interval});
+  return fields;
 }
 
 MemoryThere FreeOn(Device device) {
@@ -194,6 +238,7 @@ void CheckMemories(Context& ctx, const TrainConfig& config, TrainingPlace place,
   CheckTrainingMemory(config, place, there.host);
   place.memory = MemoryOf::kGpu;
   place.ranks = gpus.sharing;
+  for (int& rank : place.ranks) rank /= place.groups;
   CheckTrainingMemory(config, place, there.gpu);
 }
 
@@ -223,7 +268,7 @@ std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
   TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
   there.host = WithRanksHere(host, flags, ctx, PlaceOf(ranks));
   CheckMemories(ctx, config, PlaceOf(ranks), gpus, there);
-  if (IsLeader(*comm)) Note(RanksLine(ranks), {{"ranks", comm->size()}});
+  if (IsLeader(*comm)) Note(RanksLine(ranks), FactsOfLine(ranks));
   return ranks;
 }
 

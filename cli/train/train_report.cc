@@ -175,7 +175,7 @@ std::string FinalTable(const TrainingRunReport& report,
                  report.seconds);
   if (report.evaluations && report.evaluations->best) text += BestLine(*report.evaluations);
   text += Format("memory: {}\n", MemoryText(report.memory));
-  text += RanksTable(report.ranks);
+  text += RanksTable(report.ranks) + GroupsLine(report.groups);
   if (report.disk) text += DiskLine(*report.disk);
   if (report.raw_ids.empty()) return text;
   const RawIdsReport raw = Sum(report.raw_ids);
@@ -213,6 +213,7 @@ Json ReportJson(const TrainingRunReport& report, const std::optional<MetricValue
   if (report.disk) AddDisk(json, *report.disk);
   AddMemory(report.memory, json);
   AddRanks(report.ranks, json);
+  AddGroups(report.groups, json);
   AddSplit(data.split(), data.split_counts(), json);
   AddUnknownItems(data.unknown_items().get(), "unknown_items", json);
   AddUnknownItems(data.unknown_eval_items().get(), "unknown_eval_items", json);

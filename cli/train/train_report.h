@@ -40,7 +40,8 @@ std::string FinalTable(const TrainingRunReport& report, const std::optional<Metr
 // "evicted"}, …]; with tables on disk "disk": {"tables", "file_bytes", "cache_bytes", "rows",
 // "hits", "hit_rate", "bytes_read", "bytes_written", "reads_in_flight", "io", "direct"};
 // "memory": {"peak_bytes", "bytes"} of the host, of ranks that are processes the largest; with
-// ranks "ranks", their times and memory (cli/train/ranks_report.h). With
+// ranks "ranks", their times and memory (cli/train/ranks_report.h), and with several sharding
+// groups "sharding_groups". With
 // "evaluation" in the configuration "evaluations": [{"epoch", "step", "epoch_fraction", the values,
 // "best", "seconds"}, …], "best": {"metric", "value", "epoch", "step", "epoch_fraction"} or null,
 // and "stopped_early": "target", "patience" or null. Where items of the rows that were read have no

@@ -35,6 +35,11 @@ for plan in row_wise table_wise column_wise data_parallel; do
   lacks out "$host"
   same_tensors host_$plan.safetensors nccl_$plan.safetensors || fail "$plan: other bits by NCCL"
 done
+for comm in host nccl; do
+  trains groups_$comm --ranks 2 --device cuda --sharding-group-size 1 --sync-interval 3 --comm $comm
+  has out "2 ranks (${comm/host/local}) in 2 sharding groups of 1, averaged every 3 steps"
+done
+same_tensors groups_host.safetensors groups_nccl.safetensors || fail "groups: other bits by NCCL"
 same_tensors through_host.safetensors without_nccl.safetensors || fail "other bits without NCCL"
 trains one_gpu --ranks 2 --device cuda:1 --plan row_wise
 has out "$host $shared"

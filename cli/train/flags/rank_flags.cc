@@ -2,10 +2,29 @@
 
 #include "cli/gpu_ranks.h"
 #include "cli/rank_layout.h"
+#include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
+#include "runtime/base/size_limits.h"
 #include "sharding/exchange/node_routes.h"
+#include "train/groups/rank_groups.h"
+#include "train/pipeline/pipeline_kind.h"
 
 namespace tessera::cli {
+namespace {
+
+// Throws Error for flags that the groups do not go with; one group is like none.
+void CheckGroupFlags(const TrainFlags& flags) {
+  if (flags.sync_interval && !flags.sharding_group_size)
+    throw Error("--sync-interval needs --sharding-group-size G");
+  if (NumGroups(flags) == 1) return;
+  CheckGroupPipeline(ParsePipelineKind(flags.pipeline));
+  if (flags.incremental)
+    throw Error(
+        "--sharding-group-size beside --incremental: a delta has the rows that the ranks of a "
+        "group have changed, but means change those of all groups; leave one of them out");
+}
+
+}  // namespace
 
 void AddRankFlags(Command app, TrainFlags& f) {
   app.Add("--ranks", f.ranks, "Split the tables over N ranks, which are threads of this process")
@@ -31,6 +50,17 @@ void AddRankFlags(Command app, TrainFlags& f) {
          "or all ranks")
       .Within(NumbersFrom(1, 1024))
       .Value("N");
+  app.Add(
+         "--sharding-group-size", f.sharding_group_size,
+         "Cut the ranks into groups of G, each of which holds all tables (2-D parallelism); a plan "
+         "is then for G ranks. Dense layers stay alike on all ranks")
+      .Within(NumbersFrom(1, 1024))
+      .Value("G");
+  app.Add("--sync-interval", f.sync_interval,
+          "With --sharding-group-size: give the tables of all groups, and what their optimizers "
+          "remember, their mean every STEPS steps (default 1), and before each evaluation and save")
+      .Within(NumbersFrom(int64_t{1}, SizeLimits::kSteps))
+      .Value("STEPS");
   app.Add("--topology", f.topology,
           "With --plan auto: the machine to plan for, a file of tessera calibrate, or cpu, a100, "
           "h100 or h200")
@@ -48,6 +78,13 @@ void AddRankFlags(Command app, TrainFlags& f) {
       .Value("ROUTE");
 }
 
+int NumGroups(const TrainFlags& flags) {
+  if (!flags.sharding_group_size) return 1;
+  const int ranks = UnderMpirun() ? MpiSize() : flags.ranks.value_or(1);
+  CheckGroupSize(ranks, *flags.sharding_group_size);
+  return ranks / *flags.sharding_group_size;
+}
+
 void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
   CheckComm(flags.comm, flags.device);
   if (!flags.topology.empty() && flags.plan != "auto") throw Error("--topology needs --plan auto");
@@ -57,10 +94,12 @@ void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
     if (!flags.route.empty()) ParseOutputRoute(flags.route);
     if (flags.ranks && flags.rank_timeout)
       throw Error("--rank-timeout needs mpirun: --ranks are threads of one process");
-    return;
+    return CheckGroupFlags(flags);
   }
   if (flags.rank_timeout) throw Error("--rank-timeout needs mpirun");
   if (flags.ranks_per_node) throw Error("--ranks-per-node needs --ranks N, or mpirun");
+  if (flags.sharding_group_size) throw Error("--sharding-group-size needs --ranks N, or mpirun");
+  if (flags.sync_interval) throw Error("--sync-interval needs --sharding-group-size G");
   if (!flags.plan.empty()) throw Error("--plan needs --ranks N, or mpirun");
   if (!flags.save_plan.empty()) throw Error("--save-plan needs --ranks N, or mpirun");
   if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");

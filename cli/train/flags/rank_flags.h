@@ -8,6 +8,10 @@ namespace tessera::cli {
 
 void AddRankFlags(Command app, TrainFlags& flags);
 
+// Sharding groups: ranks, of --ranks or of mpirun, divided by --sharding-group-size; 1 without it.
+// Throws Error where it does not divide them.
+int NumGroups(const TrainFlags& flags);
+
 // Throws Error for flags of ranks that do not fit together, and for those of a run without ranks.
 void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks);
 

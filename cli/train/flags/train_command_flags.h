@@ -20,7 +20,9 @@ struct TrainFlags {
   std::string metrics, tensorboard;
   std::string plan, topology, save_plan, wire_codecs, route;
   std::optional<int> ranks_per_node;  // as mpirun says
-  std::string memory_limit;           // "": what there is
+  std::optional<int> sharding_group_size;
+  std::optional<int64_t> sync_interval;
+  std::string memory_limit;  // "": what there is
   std::string pipeline = "none", trace;
   std::vector<std::string> data, eval, set;
   EvaluationFlags evaluation;

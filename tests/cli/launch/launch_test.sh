@@ -53,6 +53,15 @@ has err "going on with 4 ranks from step "
 same_tables run/last undisturbed
 json run/run.json 'len(d["starts"]) == 2 and d["finished"]["epochs"] == 1'
 
+# ---- in sharding groups, too
+run 0 "${train[@]}" --ranks 4 --sharding-group-size 2 --checkpoint groups
+launch --ranks 4 --restart-ranks all -- "${train[@]}" --sharding-group-size 2 \
+  --checkpoint grouped "${save[@]}"
+signal_rank KILL grouped 0 1
+ends 0
+has err "going on with 4 ranks from step "
+same_tables grouped groups
+
 # ---- no checkpoint yet: from the beginning; then no restart is left. One rank alone is known by
 # mpirun's exit code.
 launch --ranks 2 --max-restarts 1 -- "${train[@]}" --checkpoint late --metrics late.jsonl \
