@@ -25,7 +25,7 @@ namespace tessera {
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
                       const std::string& cost_model = "", PlanResult* result = nullptr);
 
-// Calls `find` on rank 0 alone and returns its plan, which may be for a group of the ranks, on every
+// Calls `find` on rank 0 alone and returns its plan, which may be for a group of them, on every
 // rank. Throws Error on every rank if it throws there. Every rank calls.
 ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find);
 

@@ -55,6 +55,8 @@ const std::map<std::string, std::string>& Meanings() {
       {"remap", "an index remap, as of a pruned table"},
       {"sharding", "how tables are cut over ranks"},
       {"ranks", "how many"},
+      {"groups",
+       "sharding groups of so many ranks that each hold all tables, averaged in each step"},
       {"codec", "how rows and gradients travel"},
       {"dedup", "whether each id travels once a batch, for each rank or node (`dedup_ids`)"},
       {"pipeline", "how steps overlap"},

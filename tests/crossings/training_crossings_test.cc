@@ -54,11 +54,13 @@ std::string ComparedScores(const Point& point, const TrainingOutcome& got) {
   return difference <= tolerance ? "" : Format("scores differ from predictions by {}", difference);
 }
 
-// Ranks must be near one process, unless a codec, semi_sync, rows on disk or columns cut under this
-// rule change the numbers.
+// Ranks must be near one process, and groups near groups of one rank, unless a codec, semi_sync,
+// rows on disk or columns cut under this rule change the numbers, or groups have other rows of a
+// batch.
 std::string ComparedAlone(const Point& point, const TrainingOutcome& got) {
   const bool same_numbers = point.Is("codec", "fp32") && !point.Is("pipeline", "semi_sync") &&
-                            !point.Is("location", "DISK");
+                            !point.Is("location", "DISK") &&
+                            (point.Is("groups", "none") || point.Is("ranks", "1"));
   const bool columns = point.Is("sharding", "column_wise|table_column_wise|grid_shard|mixed");
   const bool exact_rule = ColumnCutOf(RuleNamed(point["rule"])) == ColumnCut::kExact;
   if (point.Is("sharding", "none") || !same_numbers || (columns && !exact_rule)) return "";

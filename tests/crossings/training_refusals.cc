@@ -6,6 +6,9 @@ namespace tessera::testing {
 
 namespace {
 constexpr char kTowers[] = "two_tower|two_tower_corrected";
+constexpr char kCounting[] =
+    "counter_rowwise_adagrad|counter_rowwise_adagrad_2|counter_rowwise_adagrad_3|"
+    "cowclip_rowwise_adagrad|global_decay_rowwise_adagrad|rowwise_rmsprop_ar|adam_2";
 constexpr char kSharded[] =
     "data_parallel|table_wise|column_wise|row_wise|table_row_wise|table_column_wise|grid_shard|"
     "mixed";
@@ -62,6 +65,28 @@ const std::vector<Refusal>& TrainingRefusals() {
        "--best with evaluations inside epochs beside --pipeline semi_sync",
        "A save inside an epoch takes back the batch that was looked up ahead; what is trained "
        "would depend on which evaluation is the best."},
+      {"groups", "2", "rule", kCounting, "each group counts its own batches",
+       "Copies become their mean; the mean of the steps at which rows came last is no such step.",
+       "sharding=row_wise"},
+      {"groups", "2", "rule", "dense", "--sharding-group-size beside the optimizer dense of table",
+       "What the dense optimizer remembers of a table's rows is not averaged.",
+       "sharding=row_wise"},
+      {"groups", "2", "rule", "custom", "what a plugin's rule remembers can be averaged",
+       "A rule from outside may remember what has no mean.", "sharding=row_wise"},
+      {"groups", "2", "rows", "f16_by_chance|bf16_by_chance",
+       "--sharding-group-size beside stochastic_rounding of table",
+       "The mean of copies is rounded to nearest: a step by chance of one of them would be lost.",
+       "sharding=row_wise"},
+      {"groups", "2", "location", "DISK", "--sharding-group-size beside table",
+       "Copies are averaged in memory.", "sharding=row_wise"},
+      {"groups", "2", "ids", kRawIds, "--sharding-group-size beside managed_collision of table",
+       "Each group would give rows to other ids.", "sharding=row_wise"},
+      {"groups", "2", "pipeline", "prefetch|semi_sync", "--sharding-group-size beside --pipeline",
+       "These pipelines bring rows before their step; the mean would change them in between.",
+       "sharding=row_wise"},
+      {"groups", "2", "checkpoint", "incremental",
+       "incremental checkpoints of ranks in sharding groups",
+       "A delta has the rows that a group's own ranks have changed.", "sharding=row_wise"},
       {"sharding", kSharded, "verify", "again|one_rank",
        "reads the rows of tables in this process's memory: not beside 2 ranks",
        "A record has the bits of one process; several ranks add up in other orders. (One rank is "

@@ -66,6 +66,9 @@ class Training {
       : point_(point),
         folder_(std::move(folder)),
         sharded_(!alone && !point.Is("sharding", "none")),
+        groups_(point.Is("sharding", "none") || point.Is("groups", "none")
+                    ? 1
+                    : std::stoi(point["groups"])),
         plainly_(plainly),
         config_(TrainingConfigOf(point)) {
     if (!plainly) return;
@@ -81,13 +84,12 @@ class Training {
   }
 
   TrainingOutcome Run() {
-    if (!record_.empty())
-      CheckCanDigest(config_, Device::Cpu(), sharded_ ? std::stoi(point_["ranks"]) : 1);
+    if (!record_.empty()) CheckCanDigest(config_, Device::Cpu(), ranks());
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     WriteRows();
-    if (sharded_)
-      RunLocalRanks(std::stoi(point_["ranks"]), [&](Communicator& comm) { RunRank(&comm); });
+    if (on_ranks())
+      RunLocalRanks(ranks(), [&](Communicator& comm) { RunRank(&comm); });
     else
       RunRank(nullptr);
     Finish();
@@ -96,6 +98,10 @@ class Training {
   }
 
  private:
+  // Groups whose tables are not cut are of one rank each.
+  int ranks() const { return groups_ * (sharded_ ? std::stoi(point_["ranks"]) : 1); }
+  bool on_ranks() const { return sharded_ || groups_ > 1; }
+
   void WriteRows() {
     if (point_.Is("split", "none")) return;
     const SplitBy by = point_.Is("split", "random") ? SplitBy::kRandom
@@ -176,9 +182,14 @@ class Training {
   std::unique_ptr<Trainer> MakeTrainer(Context& ctx, Communicator* comm,
                                        const std::string& type) const {
     if (comm == nullptr) return std::make_unique<Trainer>(ctx, config_);
-    return std::make_unique<Trainer>(ctx, config_,
-                                     TrainingRanks{comm, TrainingPlanOf(point_, config_, type),
-                                                   ParseWireCodecs(point_["codec"])});
+    Point point = point_;
+    if (!sharded_) point.Set("ranks", "1");
+    TrainingRanks ranks{comm, TrainingPlanOf(point, config_, sharded_ ? type : "table_wise"),
+                        ParseWireCodecs(point_["codec"])};
+    if (groups_ > 1)
+      ranks.groups = std::make_shared<TwoDimensionalGroups>(
+          MakeTwoDimensionalGroups(*comm, ranks.plan.world_size));
+    return std::make_unique<Trainer>(ctx, config_, std::move(ranks));
   }
 
   bool incremental() const { return point_.Is("checkpoint", "incremental"); }
@@ -208,8 +219,8 @@ class Training {
     if (!incremental()) return;
     options.checkpoint = ChainFolder();
     options.incremental = {.max_deltas = 16, .max_delta_share = 100};
-    if (goes_on && sharded_) options.resumed_of_ranks = ChainFolder();
-    if (goes_on && !sharded_) options.resumed = ReadCheckpoint(ChainFolder()).chain;
+    if (goes_on && on_ranks()) options.resumed_of_ranks = ChainFolder();
+    if (goes_on && !on_ranks()) options.resumed = ReadCheckpoint(ChainFolder()).chain;
   }
 
   // Trains to step `end`, or, without one, to the end of the epoch, which brings the evaluation.
@@ -224,7 +235,7 @@ class Training {
   }
 
   void Resume(Trainer& trainer) const {
-    if (sharded_) {
+    if (on_ranks()) {
       ShardedCheckpoint saved = OpenFolderOfRanks(SavedHalf());
       trainer.Load(saved);
     } else {
@@ -276,7 +287,9 @@ class Training {
 
   const Point& point_;
   std::string folder_;
-  bool sharded_, plainly_;
+  bool sharded_;
+  int groups_;
+  bool plainly_;
   TrainConfig config_;
   DataSelection selection_;
   std::string record_;  // "": none
@@ -308,6 +321,7 @@ const std::vector<Axis>& TrainingAxes() {
        {"none", "data_parallel", "table_wise", "column_wise", "row_wise", "table_row_wise",
         "table_column_wise", "grid_shard", "mixed"}},
       {"ranks", {"1", "2", "4"}},
+      {"groups", {"none", "2"}},
       {"codec", {"fp32", "bf16", "int8"}},
       {"pipeline", {"none", "base", "sparse_dist", "prefetch", "semi_sync"}},
       {"model",
@@ -344,6 +358,7 @@ TrainingOutcome RunTrainingVerified(const Point& point, const std::string& folde
     again.Set("ranks", "1");
     again.Set("codec", "fp32");
   }
+  again.Set("groups", "none");  // a record is of one process, which has none
   again.Set("after", "nothing");
   Training training(again, folder, /*alone=*/false, /*plainly=*/false);
   training.Verify(RecordOf(folder), flips);

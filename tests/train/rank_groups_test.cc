@@ -298,6 +298,11 @@ TEST(RankGroups, TablesWithoutAMeanAreRefused) {
                         "own batches (prev_iter)"));
   EXPECT_THAT(Refused([](TrainConfig& c) { c.tables[1].optimizer = RowwiseRmspropAr{}; }),
               HasSubstr("rowwise_rmsprop_ar"));
+  EXPECT_THAT(
+      Refused([](TrainConfig& c) {
+        c.tables[0].optimizer = Adam{.use_rowwise_bias_correction = true};
+      }),
+      HasSubstr("the optimizer adam of table a: each group counts its own batches (row_counter)"));
   EXPECT_THAT(Refused([](TrainConfig& c) { c.tables[0].optimizer = Dense{}; }),
               HasSubstr("the optimizer dense of table a"));
   EXPECT_THAT(Refused([](TrainConfig& c) { c.tables[2].stochastic_rounding = true; }),

@@ -50,7 +50,7 @@ constexpr char kFooter[] =
     "--sharding-group-size: ranks r, r + W/G, r + 2 W/G, … of W are a group. What is evaluated and "
     "saved is the groups' mean, so with a --sync-interval above 1 evaluations and saves inside "
     "epochs change later bits. Not beside raw ids, tables on disk, stochastic_rounding, optimizers "
-    "that count steps, dense ones, --incremental, and --pipeline prefetch or semi_sync.\n"
+    "that count, dense ones, --incremental, and --pipeline prefetch or semi_sync.\n"
     "--resume takes a checkpoint in any form: a file, an incremental folder, or a folder of "
     "ranks, under any plan and number of ranks. --checkpoint saves in the form that this run "
     "asks for. --resume refuses another model, and other data inside an epoch; it says what else "
