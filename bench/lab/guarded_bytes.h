@@ -2,6 +2,7 @@
 #define TESSERA_BENCH_LAB_GUARDED_BYTES_H_
 // Memory that a kernel writes to, between two stretches that nobody may write to.
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ class GuardedBytes {
   char* data() { return lines_[1].bytes; }
   const char* data() const { return lines_[1].bytes; }
   int64_t size() const { return size_; }
+  // The guards, too: its memory begins kGuard bytes behind the first.
+  std::span<char> all() { return {lines_[0].bytes, lines_.size() * sizeof(Line)}; }
   template <typename T>
   T* as() {
     return reinterpret_cast<T*>(data());

@@ -7,6 +7,7 @@
 // one to nothing (runtime/ops/gemm.h). A variant with other_sums may have another order.
 #include <cstdint>
 
+#include "runtime/base/host_device.h"
 #include "runtime/ops/gemm.h"
 
 namespace tessera::bench {
@@ -19,10 +20,10 @@ struct ProductArgs {
   int64_t lda = 0, ldb = 0, ldc = 0;  // from one row in memory to the next
 
   // Term p of row i of A, and of column j of B.
-  const float* A(int64_t i, int64_t p) const {
+  TESSERA_HD const float* A(int64_t i, int64_t p) const {
     return a + (form == GemmForm::kTN ? p * lda + i : i * lda + p);
   }
-  const float* B(int64_t p, int64_t j) const {
+  TESSERA_HD const float* B(int64_t p, int64_t j) const {
     return b + (form == GemmForm::kNT ? j * ldb + p : p * ldb + j);
   }
 };
