@@ -34,6 +34,7 @@ std::vector<Timing> DeviceRounds::Time(const std::vector<Contender>& contenders)
   for (const Contender& c : contenders) timings.push_back({c.name, {}});
   for (int round = -1; round < rounds_; ++round)
     for (size_t i = 0; i < contenders.size(); ++i) {
+      if (contenders[i].before) contenders[i].before(std::max(round, 0));
       target_.Fill(ctx_, 1);
       const double seconds = DeviceSeconds(ctx_, [&] { contenders[i].run(std::max(round, 0)); });
       if (round >= 0) timings[i].seconds.push_back(seconds);

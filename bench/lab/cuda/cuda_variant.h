@@ -5,17 +5,21 @@
 //
 // One line makes a variant known; its function says by its arguments which kernel it is:
 //
-//   void LookupMine(Context& ctx, const LookupArgs& args);  // or QuantizedLookupArgs, UpdateArgs
+//   void LookupMine(Context& ctx, const LookupArgs& args);
 //   const RegisterCuda kMine({.name = "mine", .about = "what it does", .run = LookupMine});
 //
-// The function starts its kernels by internal::Launch (runtime/launch.cuh) and waits for nothing.
-// All pointers of the arguments are the device's; ids and offsets are i64.
+// Other arguments are QuantizedLookupArgs, UpdateArgs, ProductArgs, and CudaGroupingArgs, whose
+// function returns a CudaGrouped. The function starts its kernels by internal::Launch
+// (runtime/launch.cuh) and waits for nothing. All pointers of the arguments are the device's; ids
+// and offsets are i64.
 #include <functional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "bench/lab/cuda/cuda_grouping.h"
+#include "bench/lab/product_kernel.h"
 #include "bench/lab/variant.h"
 #include "embedding/lookup/lookup.h"
 #include "embedding/quantized/quantized_lookup.h"
@@ -29,7 +33,10 @@ namespace tessera::bench {
 using CudaLookup = std::function<void(Context&, const LookupArgs&)>;
 using CudaQuantizedLookup = std::function<void(Context&, const QuantizedLookupArgs&)>;
 using CudaUpdate = std::function<void(Context&, const UpdateArgs&)>;
-using CudaKernel = std::variant<std::monostate, CudaLookup, CudaQuantizedLookup, CudaUpdate>;
+using CudaGrouping = std::function<CudaGrouped(Context&, const CudaGroupingArgs&)>;
+using CudaProduct = std::function<void(Context&, const ProductArgs&)>;
+using CudaKernel = std::variant<std::monostate, CudaLookup, CudaQuantizedLookup, CudaUpdate,
+                                CudaGrouping, CudaProduct>;
 
 struct CudaVariant {
   std::string name, about;
@@ -39,6 +46,8 @@ struct CudaVariant {
   // quantized lookup has the parameter "codec", one of an update "rule": what it takes.
   std::vector<Axis> parameters = {};
   std::function<CudaKernel(const Point&)> make = nullptr;
+  // A product may have sums in another order than ours, within a tolerance, as on a CPU.
+  bool other_sums = false;
 
   CudaKernel At(const Point& point) const { return make ? make(point) : run; }
 };

@@ -26,6 +26,15 @@ inline Tensor Bytes(const void* host, int64_t bytes) {
   return Tensor::Borrow(const_cast<void*>(host), {bytes}, DType::kU8);
 }
 
+// The host's outputs (or gradients) of a batch whose tables are alike, all together.
+inline std::span<char> OutputsOf(const LookupArgs& args) {
+  const LookupFeature& f = args.features[0];
+  const int64_t outputs =
+      f.pooling == PoolingType::kNone ? args.num_ids : std::ssize(args.features) * f.num_bags;
+  return {static_cast<char*>(f.output),
+          static_cast<size_t>(outputs * f.dim * SizeOf(f.output_type))};
+}
+
 // Args: LookupArgs or QuantizedLookupArgs.
 template <typename Args>
 class DeviceBatch {
@@ -55,8 +64,10 @@ class DeviceBatch {
   void SendOutputs() const {
     outputs_.CopyFrom(ctx_, Bytes(host_outputs_.data(), outputs_.nbytes()));
   }
-  // Waits for the device.
+  // Waits for the device, first for kernels: behind one that failed, the copy would be made later,
+  // into memory that is gone.
   void CopyOutputsBack() const {
+    ctx_.Sync();
     Bytes(host_outputs_.data(), outputs_.nbytes()).CopyFrom(ctx_, outputs_);
     ctx_.Sync();
   }

@@ -1,6 +1,6 @@
 // Checks, runs or times one variant of bench/lab/cuda/variants on the GPU of this build: a real or
 // an emulated one, or the interpreter of PTX. tools/lab_cuda runs it in all of them and puts a
-// report together; without a name it lists the variants.
+// report together; without a name it lists the kinds of kernels, and the variants of each.
 //
 //   lab NAME [--dim 128 …]          checks it, bit by bit
 //   lab NAME --count [--ours] […]   runs it (or the library's kernel) once, for who counts what it
@@ -18,27 +18,27 @@
 #include "bench/harness/sweep.h"
 #include "bench/lab/cuda/cuda_variant.h"
 #include "bench/lab/cuda/lab_case.h"
+#include "bench/lab/kernel.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/context.h"
 #include "runtime/device/device_properties.h"
 
 namespace tessera::bench {
 namespace {
 
-const char* KindOf(const CudaVariant& variant) {
-  // Defaults are all that a parameter's function sees: which kernel it is depends on none of them.
-  PointValues values;
-  for (const Axis& axis : variant.parameters) values.emplace_back(axis.name, axis.values[0]);
-  const char* const kinds[] = {"no function", "lookup", "quantized lookup", "update"};
-  return kinds[variant.At(Point("", values)).index()];
+void ListVariant(const CudaVariant& variant) {
+  std::printf("  %-20s %s\n", variant.name.c_str(), variant.about.c_str());
+  for (const Axis& axis : variant.parameters)
+    std::printf("  %-20s   --%s %s   %s\n", "", axis.name.c_str(), axis.values[0].c_str(),
+                axis.help.c_str());
 }
 
 void ListVariants() {
-  for (const CudaVariant& variant : CudaVariants()) {
-    std::printf("%-20s %s: %s\n", variant.name.c_str(), KindOf(variant), variant.about.c_str());
-    for (const Axis& axis : variant.parameters)
-      std::printf("%-20s   --%s %s   %s\n", "", axis.name.c_str(), axis.values[0].c_str(),
-                  axis.help.c_str());
+  for (const LabKind& kind : LabKinds()) {
+    std::printf("%s\n", kind.name.c_str());
+    for (const CudaVariant& variant : CudaVariants())
+      if (&KindOf(variant) == &kind) ListVariant(variant);
   }
 }
 
@@ -61,42 +61,79 @@ struct Options {
   int64_t flush_mib = 512;
 };
 
-void Count(Context& ctx, const CudaVariant& variant, const LabCase& own, const CudaKernel& kernel) {
+void Count(Context& ctx, const LabKind& kind, const LabCase& own, const CudaKernel& kernel) {
   own.run(kernel);
   ctx.Sync();
-  const nlohmann::json facts = {{"kind", KindOf(variant)}, {"least_bytes", own.least_bytes}};
+  const nlohmann::json facts = {
+      {"kind", kind.name}, {"least_bytes", own.least_bytes}, {"operations", own.operations}};
   std::printf("%s\n", facts.dump().c_str());
 }
 
-void Time(Context& ctx, const Options& options, const std::string& name, const LabCase& own,
-          const CudaKernel& kernel) {
-  DeviceRounds rounds(ctx, options.rounds, options.flush_mib << 20);
-  const std::vector<Timing> timings = rounds.Time({rounds.Copy(),
-                                                   {"tessera", [&](int) { own.run(own.ours); }},
-                                                   {name, [&](int) { own.run(kernel); }}});
-  const double copy = rounds.copied_bytes() / timings[0].Median();
-  std::printf("%s; cold, %d rounds; copy %.0f GB/s\n", PropertiesOf(ctx.device()).name.c_str(),
-              options.rounds, 1e-9 * copy);
-  for (size_t i = 1; i < timings.size(); ++i) {
-    const Timing& t = timings[i];
-    std::printf("  %-20s %9.3f ms (%.3f to %.3f)  %8.1f GB/s  %5.1f %% of copy\n", t.name.c_str(),
-                1e3 * t.Median(), 1e3 * t.Quantile(0.1), 1e3 * t.Quantile(0.9),
-                1e-9 * own.bytes / t.Median(), 100 * own.bytes / t.Median() / copy);
-  }
+// "1.25 ms (1.24 to 1.26)  and what was reached": of memory's bandwidth, or of arithmetic.
+void PrintTiming(const LabCase& own, const Timing& t, double copied_a_second) {
+  std::printf("  %-20s %9.3f ms (%.3f to %.3f)  ", t.name.c_str(), 1e3 * t.Median(),
+              1e3 * t.Quantile(0.1), 1e3 * t.Quantile(0.9));
+  if (own.operations > 0)
+    std::printf("%8.1f GFLOP/s\n", 1e-9 * own.operations / t.Median());
+  else
+    std::printf("%8.1f GB/s  %5.1f %% of copy\n", 1e-9 * own.bytes / t.Median(),
+                100 * own.bytes / t.Median() / copied_a_second);
 }
 
-void RunPoint(const Options& options, const CudaVariant& variant, const Point& point) {
-  Context ctx({.device = Device::Cuda()});
-  const LabCase own = MakeLabCase(ctx, variant, point);
-  const CudaKernel kernel = options.ours ? own.ours : variant.At(point);
-  if (options.count) return Count(ctx, variant, own, kernel);
+// "rows 1M, tables 8, batch 32768".
+std::string SizesOf(const LabKind& kind, const Point& point) {
+  std::vector<std::string> sizes;
+  for (const auto& [axis, value] : kind.sizes_of_gpu)
+    sizes.push_back(axis + " " + point.Text(axis));
+  return internal::Joined(sizes);
+}
+
+// name: what it is called in the table.
+void Time(Context& ctx, const Options& options, const std::string& name, const LabCase& own,
+          const CudaKernel& kernel) {
+  const auto before = [&](int) {
+    if (own.before) own.before();
+  };
+  DeviceRounds rounds(ctx, options.rounds, options.flush_mib << 20);
+  const std::vector<Timing> timings =
+      rounds.Time({rounds.Copy(),
+                   {"tessera", [&](int) { own.run(own.ours); }, before},
+                   {name, [&](int) { own.run(kernel); }, before}});
+  const double copied = rounds.copied_bytes() / timings[0].Median();
+  std::printf("%s; cold, %d rounds; copy %.0f GB/s\n", PropertiesOf(ctx.device()).name.c_str(),
+              options.rounds, 1e-9 * copied);
+  for (size_t i = 1; i < timings.size(); ++i) PrintTiming(own, timings[i], copied);
+}
+
+// Returns what is true of the kernel's results. Throws Error, naming the variant, where they are
+// wrong.
+std::string Check(const CudaVariant& variant, const LabCase& own, const CudaKernel& kernel) {
   try {
-    own.check(kernel);
+    own.check(kernel, variant.other_sums);
   } catch (const std::exception& error) {
     throw Error(Format("variant {}: {}", variant.name, error.what()));
   }
-  if (options.time) return Time(ctx, options, variant.name, own, kernel);
-  std::printf("every bit of %s is right\n", variant.name.c_str());
+  if (!variant.other_sums) return "every bit is right";
+  return Format("every element is within {:.2g} of its terms' magnitudes", own.tolerance);
+}
+
+void RunPoint(const Options& options, const CudaVariant& variant, const Point& point) {
+  Context ctx(LabContext());
+  const LabCase own = MakeLabCase(ctx, variant, point);
+  const CudaKernel kernel = options.ours ? own.ours : variant.At(point);
+  if (options.count) return Count(ctx, KindOf(variant), own, kernel);
+  const std::string right = Check(variant, own, kernel);
+  if (!options.time) return static_cast<void>(std::printf("%s\n", right.c_str()));
+  const std::string name =
+      variant.other_sums ? NameWithTolerance(variant.name, own.tolerance) : variant.name;
+  std::printf("%s\n", SizesOf(KindOf(variant), point).c_str());
+  Time(ctx, options, name, own, kernel);
+}
+
+// Sizes that are not given are those of a GPU.
+void TakeSizesOfGpu(const LabKind& kind, AxisValues& values) {
+  for (const auto& [axis, value] : kind.sizes_of_gpu)
+    if (values[axis].empty()) values[axis] = {value};
 }
 
 int Main(int argc, char** argv) {
@@ -106,7 +143,7 @@ int Main(int argc, char** argv) {
   }
   const CudaVariant& variant = VariantOf(argv[1]);
   Topic topic;
-  topic.axes = LabCaseAxes();
+  topic.axes = KindOf(variant).axes;
   topic.axes.insert(topic.axes.end(), variant.parameters.begin(), variant.parameters.end());
   AxisValues values;
   Options options;
@@ -115,11 +152,13 @@ int Main(int argc, char** argv) {
     app.add_option("--" + axis.name, values[axis.name], axis.help)->default_str(axis.values[0]);
   app.add_flag("--count", options.count, "run it once, unchecked, for who counts");
   app.add_flag("--ours", options.ours, "the library's kernel in its place");
-  app.add_flag("--time", options.time, "time it beside the library's kernel");
+  app.add_flag("--time", options.time,
+               "time it beside the library's kernel; sizes not given are those of a GPU");
   app.add_option("--rounds", options.rounds, "timed rounds")->capture_default_str();
   app.add_option("--flush-mib", options.flush_mib, "written before each timed call")
       ->capture_default_str();
   CLI11_PARSE(app, argc - 1, argv + 1);
+  if (options.time) TakeSizesOfGpu(KindOf(variant), values);
   std::erase_if(values, [](const auto& value) { return value.second.empty(); });
   for (const Point& point : PointsOf(topic, "", values)) RunPoint(options, variant, point);
   return 0;

@@ -17,6 +17,7 @@ run() {
   grep -v '^building ' "$TEST_TMPDIR/err" >>"$TEST_TMPDIR/out" || true
   return $code
 }
+lab() { "$runfiles/bench/lab/cuda/lab" "$@" >"$TEST_TMPDIR/out" 2>&1; }
 says() { grep -qF -- "$1" "$TEST_TMPDIR/out" || fail "it does not say: $1"; }
 
 mkdir -p "$TEST_TMPDIR/bin" "$checkout/tests"
@@ -44,19 +45,46 @@ assert all(0 < n < 256 for n in of("registers a thread")), text
 assert all(1 <= n <= 1.1 for n in of("by what the batch needs")), text
 assert of("share of peak by Little's law")[0] < of("share of peak by Little's law")[1], text
 PYTHON
+  # A product lives by arithmetic; the library groups by CUB, of whose kernels no figures are read.
+  run shared_tile --only ptx --batch 20 --in 40 --out 24 || fail "exit code $?"
+  says 'SharedTile<16>'
+  says 'TiledGemm<'
+  ! grep -q "Little's law" "$TEST_TMPDIR/out" || fail "what has Little's law to do with a product?"
+  run radix_tiles --only ptx --batch 8 || fail "exit code $?"
+  says 'MoveOccurrences<8>'
+  says 'also launched by tessera: DeviceRadixSort'
+  TESSERA_PTX_SEED=1 lab warp_per_row --batch 8 || fail "exit code $?"
+  says "every bit is right"
   exit
 fi
 
 run || fail "exit code $?"
-names=$(grep -o '^[a-z_0-9]*' "$TEST_TMPDIR/out" | grep .)
+for kind in lookup 'quantized lookup' update grouping product; do
+  grep -qx "$kind" "$TEST_TMPDIR/out" || fail "it does not list the kind $kind"
+done
+names=$(sed -n 's/^  \([a-z_0-9]*\) .*/\1/p' "$TEST_TMPDIR/out" | grep .)
+[ "$(wc -w <<<"$names")" -ge 6 ] || fail "which variants?"
 for name in $names; do
   run "$name" || fail "$name: exit code $?"
-  says "emulated GPU: every bit is right"
+  says "emulated GPU: every bit is right, with threads in order and in 2 random orders"
   says "left out: compiling and the report need nvcc 13 or newer, and there is none"
 done
 run rows_in_flight --rows-in-flight 1,8 --dim=16,256 || fail "exit code $?"
 [ "$(grep -c 'every bit is right' "$TEST_TMPDIR/out")" = 4 ] || fail "of four points"
 says "rows_in_flight --rows-in-flight 8 --dim 256"
+
+# Flags are those that a kind reads.
+lab shared_tile --help || fail "exit code $?"
+says "--product"
+! grep -q -- '--dim' "$TEST_TMPDIR/out" || fail "a product has no dim"
+! run radix_tiles --mode mean || fail "a grouping has no mode"
+says "--mode"
+# What is timed says what was reached.
+lab shared_tile --time --rounds 1 --flush-mib 1 --batch 20 --in 16 --out 16 || fail "exit code $?"
+says "in 16, out 16, batch 20"
+says "GFLOP/s"
+lab radix_tiles --time --rounds 1 --flush-mib 1 --rows 9 --tables 1 --batch 8 || fail "exit code $?"
+says "% of copy"
 
 ! run rows_in_flight --dim 48 || fail "a dim that it does not take"
 says "variant rows_in_flight does not take --dim 48"
