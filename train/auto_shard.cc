@@ -21,10 +21,14 @@ ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
   return plan;
 }
 
-ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find) {
+ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find,
+                          std::optional<int> ranks) {
   const std::string json =
       InvokeOnRankAndBroadcastResult(comm, 0, "plan", [&] { return PlanToJson(find()); });
-  return PlanFromJson(json, "the plan of rank 0");
+  ShardingPlan plan = PlanFromJson(json, "the plan of rank 0");
+  TESSERA_CHECK_EQ(plan.world_size, ranks.value_or(comm.size()),
+                   "ranks of the plan and of the communicator");
+  return plan;
 }
 
 RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communicator& comm,
@@ -33,7 +37,6 @@ RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communica
     return FindPlan(PlannerModelOf(config, options.batch_size, comm.size()), machine,
                     options.cost_model);
   });
-  TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan and of the communicator");
   const ModelSharding sharding{.comm = &comm, .plan = std::move(plan), .options = options.sharding};
   return RankingModel(ctx, config, sharding);
 }

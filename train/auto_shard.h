@@ -9,6 +9,7 @@
 // The plan is found by rank 0 alone and sent to the others as JSON, so that ranks cannot disagree,
 // whatever machine or build each of them is.
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "comm/communicator.h"
@@ -25,9 +26,11 @@ namespace tessera {
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
                       const std::string& cost_model = "", PlanResult* result = nullptr);
 
-// Calls `find` on rank 0 alone and returns its plan, which may be for a group of them, on every
-// rank. Throws Error on every rank if it throws there. Every rank calls.
-ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find);
+// Calls `find` on rank 0 alone and returns its plan on every rank. Throws Error on every rank if it
+// throws there, and for a plan of another number of ranks than all, or than `ranks`, those of a
+// group, if that is given. Every rank calls.
+ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find,
+                          std::optional<int> ranks = {});
 
 struct AutoShardOptions {
   int64_t batch_size = 512;  // of each rank

@@ -24,7 +24,8 @@ ShardingPlan FindAutoPlan(const TrainConfig& config, const RankLayout& layout, D
 
 ShardingPlan AutoPlan(const TrainConfig& config, Communicator& comm, const RankLayout& layout,
                       Device device, const std::string& topology) {
-  return PlanOnLeader(comm, [&] { return FindAutoPlan(config, layout, device, topology); });
+  return PlanOnLeader(
+      comm, [&] { return FindAutoPlan(config, layout, device, topology); }, layout.world_size);
 }
 
 }  // namespace tessera::cli
