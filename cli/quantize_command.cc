@@ -16,6 +16,7 @@
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/show/repeated_files.h"
+#include "runtime/base/joined.h"
 #include "runtime/context.h"
 #include "runtime/files/files.h"
 #include "serve/export/choose_table_codecs.h"
@@ -91,6 +92,18 @@ serve::WriteModelOptions MakeOptions(const Flags& flags) {
     options.table_codecs[choice.substr(0, equals)] = ParseRowCodec(choice.substr(equals + 1));
   }
   return options;
+}
+
+// Says which tables no row is dropped of.
+void WarnOfRawIds(const serve::PruneOptions& prune, const TrainConfig& config) {
+  if (!prune.any()) return;
+  std::vector<std::string> tables;
+  for (const auto& [table, managed] : config.managed_collision) tables.push_back(table);
+  if (!tables.empty())
+    Warn(
+        Format("tables with raw ids keep all rows that ids have, whatever --prune, --prune-norm "
+               "and --prune-untouched say: {}",
+               internal::Joined(tables)));
 }
 
 void Report(const serve::WrittenModel& model, const std::string& out) {
@@ -239,7 +252,9 @@ int Quantize(Flags& flags) {
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
-  CheckWritingMemory(serve::ReadConfig(checkpoint, config), options, there);
+  const TrainConfig read_config = serve::ReadConfig(checkpoint, config);
+  CheckWritingMemory(read_config, options, there);
+  WarnOfRawIds(options.prune, read_config);
   if (!flags.scored.data.empty()) CheckScoringMemory(checkpoint, config, there);
   if (budget.share > 0 || budget.error > 0)
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);

@@ -55,8 +55,9 @@ Tensor Mean(Context& ctx, const Tensor& sum, int ranks) {
 }
 
 constexpr char kReplicas[] = "replicas of tables";
-// Elements that travel at a time: a tensor may be as large as a table.
-constexpr int64_t kPiece = int64_t{1} << 20;
+// Elements that travel at a time, of which some eight copies live on each rank: a tensor may be as
+// large as a table.
+constexpr int64_t kPiece = int64_t{1} << 18;
 
 void AddPieces(const Tensor& tensor, std::vector<Tensor>& pieces) {
   if (tensor.numel() == 0) return;

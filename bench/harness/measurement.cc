@@ -37,6 +37,14 @@ std::optional<Score> Measurement::ScoreOfFacts() const {
   return std::nullopt;
 }
 
+std::string BenchRun::RoundsText() const {
+  const auto [least, most] = std::ranges::minmax_element(
+      rows, {}, [](const Measurement& row) { return row.seconds.size(); });
+  if (rows.empty()) return std::to_string(rounds);
+  const size_t from = least->seconds.size(), to = most->seconds.size();
+  return from == to ? std::to_string(from) : Format("{} to {}", from, to);
+}
+
 std::string BenchRun::CachesText() const {
   const auto any = [&](bool is) {
     return rows.empty() ? cold == is

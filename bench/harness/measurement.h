@@ -62,6 +62,8 @@ struct BenchRun {
   std::vector<Measurement> rows;
   std::vector<std::pair<std::string, std::string>> context = {};  // run_context.h
 
+  // "15", or "10 to 119", where rows were timed that often; without rows `rounds`.
+  std::string RoundsText() const;
   // The caches that the rows' calls found: "cold", "warm" or "cold and warm".
   std::string CachesText() const;
 };

@@ -63,7 +63,7 @@ double DrawHead(SvgCanvas& canvas, const BenchRun& run, const std::string& what)
   std::string note = run.machine;
   if (!run.date.empty()) note += (note.empty() ? "" : " · ") + run.date;
   if (run.rounds > 1)
-    note += Format(" · medians of {} rounds, {} caches", run.rounds, run.CachesText());
+    note += Format(" · medians of {} rounds, {} caches", run.RoundsText(), run.CachesText());
   canvas.Text(kChartMargin, 50, FittedText(note, room, 11), "note");
   return 62;
 }

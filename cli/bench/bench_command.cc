@@ -90,10 +90,12 @@ std::vector<std::pair<std::string, std::string>> ContextOfRun() {
   return context;
 }
 
-std::string Heading(const bench::Topic& topic, const bench::BenchRun& run, bool warm_too) {
-  return Format("{}: {}\n{}{}; {}{} caches, {} rounds\n\n", topic.name, topic.help,
+std::string Heading(const bench::Topic& topic, const bench::BenchRun& run, bool warm_too,
+                    const Flags& flags) {
+  return Format("{}: {}\n{}{}; {}{} caches, {} rounds{}\n\n", topic.name, topic.help,
                 topic.limit.empty() ? "" : "Limit: " + topic.limit + ".\n", run.machine,
-                run.CachesText(), warm_too ? " and warm" : "", run.rounds);
+                run.CachesText(), warm_too ? " and warm" : "", run.rounds,
+                flags.precision > 0 || flags.min_time > 0 ? " or more" : "");
 }
 
 // The fastest first.
@@ -187,7 +189,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
                          .rows = {},
                          .context = ContextOfRun()};
   if (old) bench::CheckComparable(*old, run);
-  std::fputs(Heading(topic, run, any_cold && !all_cold).c_str(), stdout);
+  std::fputs(Heading(topic, run, any_cold && !all_cold, flags).c_str(), stdout);
   std::exception_ptr failure;  // what was measured before it is kept
   try {
     Measure(topic, points, flags, run);

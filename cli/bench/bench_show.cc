@@ -23,8 +23,8 @@ void PrintRun(const bench::BenchRun& run, bool details) {
   std::vector<bench::Point> points;
   for (const bench::Measurement& row : run.rows)
     points.push_back(bench::Point(row.case_name, {{"threads", std::to_string(row.threads)}}));
-  std::printf("%s: %s, %s; %s caches, %d rounds\n\n%s\n%s", run.topic.c_str(), run.machine.c_str(),
-              run.date.c_str(), run.CachesText().c_str(), run.rounds,
+  std::printf("%s: %s, %s; %s caches, %s rounds\n\n%s\n%s", run.topic.c_str(), run.machine.c_str(),
+              run.date.c_str(), run.CachesText().c_str(), run.RoundsText().c_str(),
               bench::ResultTable(points, details).Lines(run.rows).c_str(),
               bench::ResultTable::Warnings(run.rows).c_str());
 }

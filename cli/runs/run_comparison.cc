@@ -30,6 +30,8 @@ std::vector<ConfigKey> FactsOf(const KeptRun& run) {
   facts.push_back({"", "rows evaluated on", run.eval_data});
   facts.push_back({"", "--pipeline", run.pipeline});
   facts.push_back({"", "--wire-codecs", run.wire_codecs});
+  facts.push_back({"", "--sharding-group-size", run.sharding_group_size});
+  facts.push_back({"", "--sync-interval", run.sync_interval});
   return facts;
 }
 

@@ -296,6 +296,8 @@ KeptRun ReadKeptRun(const std::string& folder) {
     run.eval_data = TextIn(data, "eval");
     run.pipeline = TextIn(start, "pipeline");
     run.wire_codecs = TextIn(start, "wire_codecs");
+    run.sharding_group_size = TextIn(start, "sharding_group_size");
+    run.sync_interval = TextIn(start, "sync_interval");
     if (!start.contains("rows")) continue;
     run.timed_rows += start.value("rows", int64_t{0});
     run.seconds += start.value("seconds", 0.0);

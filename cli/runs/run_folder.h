@@ -107,6 +107,7 @@ struct KeptRun {
   double seconds = 0, training_seconds = 0;
   // JSON of the last start: ranges and fingerprints of the data, and what else changes bits.
   std::string train_data = {}, eval_data = {}, pipeline = {}, wire_codecs = {};
+  std::string sharding_group_size = {}, sync_interval = {};  // "null" without groups
   std::vector<CurvePoint> curve;
   // A sentence for each step that a start has evaluated to other numbers than a start before it.
   std::vector<std::string> repeats = {};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,6 +31,7 @@
 #include "cli/train/run_recorder.h"
 #include "cli/train/train_command_ranks.h"
 #include "cli/train/train_output.h"
+#include "cli/train/train_report.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
@@ -319,6 +321,16 @@ RunLogs OpenLogs(const TrainFlags& flags) {
   if (!flags.run.empty()) logs.run = std::make_unique<RunRecorder>(flags);
   if (!flags.evaluation.mllog.empty()) logs.mllog = std::make_unique<MlLog>(flags.evaluation.mllog);
   return logs;
+}
+
+// Returns train(); a RunDifference that ends it goes into --json, too.
+int SavingDifference(const TrainFlags& flags, const std::function<int()>& train) {
+  try {
+    return train();
+  } catch (const RunDifference& difference) {
+    if (!flags.json.empty()) ReplaceTextFile(flags.json, DifferenceJson(difference.report()));
+    throw;
+  }
 }
 
 int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunLogs& logs) {

@@ -18,6 +18,8 @@
 #include "runtime/files/files.h"
 #include "sharding/distributed_model_parallel.h"
 #include "sharding/exchange/dist_layout.h"
+#include "sharding/managed_collision/make_managed_tables.h"
+#include "sharding/plan/hash_parts.h"
 #include "sharding/plan/plan_json.h"
 #include "train/agreement.h"
 #include "train/groups/rank_groups.h"
@@ -152,11 +154,32 @@ RankLayout LayoutSync(const TrainFlags& flags, Communicator& comm) {
   return layout.value_or(RankLayout{size, size});
 }
 
+ShardingPlan NamedPlan(const TrainFlags& flags, const RankLayout& layout,
+                       const TrainConfig& config) {
+  try {
+    return MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables), config.managed_collision);
+  } catch (const Error& error) {
+    if (NumGroups(flags) == 1) throw;
+    throw Error(Format("{} (--sharding-group-size {}: a plan is for the ranks of one group)",
+                       error.what(), *flags.sharding_group_size));
+  }
+}
+
+// Throws Error for raw ids that ranks cannot take under the plan, before a model is made.
+void CheckRawIds(const TrainConfig& config, const ShardingPlan& plan) {
+  for (const EmbeddingBagConfig& table : config.tables) {
+    const auto managed = config.managed_collision.find(table.name);
+    const auto sharding = plan.tables.find(table.name);
+    if (managed == config.managed_collision.end() || sharding == plan.tables.end()) continue;
+    const int64_t parts = ShardedManagedTableOf(managed->second, table).num_parts;
+    MakeHashParts({table.name, table.num_embeddings, table.embedding_dim}, sharding->second, parts);
+  }
+}
+
 // The plan that was asked for, the same on all ranks.
 ShardingPlan MakePlan(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
   const RankLayout layout = LayoutSync(flags, comm);
-  if (flags.plan != "auto")
-    return MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables), config.managed_collision);
+  if (flags.plan != "auto") return NamedPlan(flags, layout, config);
   TrainConfig of_group = config;  // which trains on its part of each batch
   of_group.batch_size = std::max<int64_t>(1, config.batch_size / NumGroups(flags));
   return AutoPlan(of_group, comm, layout, ParseDevice(flags.device), flags.topology);
@@ -167,6 +190,7 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
                                 const TrainConfig& config) {
   TrainingRanks ranks{.comm = &comm, .plan = MakePlan(flags, comm, config)};
   CheckAgreement(comm, FactsOf(ranks.plan));
+  CheckRawIds(config, ranks.plan);
   if (NumGroups(flags) > 1) {
     CheckGroupTables(config, &ranks.plan);
     ranks.groups = std::make_shared<TwoDimensionalGroups>(

@@ -67,13 +67,4 @@ void CheckGroupTables(const TrainConfig& config, const ShardingPlan* plan) {
   }
 }
 
-void CheckGroupPipeline(PipelineKind kind) {
-  if (kind != PipelineKind::kPrefetch && kind != PipelineKind::kSemiSync) return;
-  throw Error(
-      Format("--sharding-group-size beside --pipeline {}: it brings rows of the next batch before "
-             "the groups' copies of them become their mean; expected --pipeline none, base or "
-             "sparse_dist",
-             ToString(kind)));
-}
-
 }  // namespace tessera

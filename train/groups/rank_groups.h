@@ -9,7 +9,6 @@
 #include "sharding/plan/plan.h"
 #include "sharding/plan/plan_makers.h"
 #include "train/config/train_config.h"
-#include "train/pipeline/pipeline_kind.h"
 
 namespace tessera {
 
@@ -23,9 +22,6 @@ std::optional<RankLayout> LayoutOfGroup(const RankLayout& all, int group_size);
 // Refuses tables with raw ids, on a disk (with a plan also by its kernel), of a rule that counts,
 // of the rule dense, of a plugin's rule that remembers anything, and with rounding by chance.
 void CheckGroupTables(const TrainConfig& config, const ShardingPlan* plan = nullptr);
-
-// Refuses pipelines that bring rows, not ids alone, before their step.
-void CheckGroupPipeline(PipelineKind kind);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_GROUPS_RANK_GROUPS_H_

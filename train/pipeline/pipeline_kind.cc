@@ -22,4 +22,13 @@ PipelineKind ParsePipelineKind(const std::string& name) {
       Format("pipeline '{}': expected none, base, sparse_dist, prefetch or semi_sync", name));
 }
 
+void CheckGroupPipeline(PipelineKind kind) {
+  if (kind != PipelineKind::kPrefetch && kind != PipelineKind::kSemiSync) return;
+  throw Error(
+      Format("--sharding-group-size beside --pipeline {}: it brings rows of the next batch before "
+             "the groups' copies of them become their mean; expected --pipeline none, base or "
+             "sparse_dist",
+             ToString(kind)));
+}
+
 }  // namespace tessera

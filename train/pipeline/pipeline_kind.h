@@ -13,5 +13,9 @@ std::string_view ToString(PipelineKind kind);
 // Throws Error, listing the names, for another one.
 PipelineKind ParsePipelineKind(const std::string& name);
 
+// Throws Error, which names both, for pipelines that sharding groups (train/ranks.h) refuse beside
+// them: those that bring rows, not ids alone, before their step.
+void CheckGroupPipeline(PipelineKind kind);
+
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_PIPELINE_PIPELINE_KIND_H_

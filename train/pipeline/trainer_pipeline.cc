@@ -6,7 +6,6 @@
 #include "runtime/context.h"
 #include "runtime/files/trace.h"
 #include "runtime/tensor.h"
-#include "train/groups/rank_groups.h"
 #include "train/pipeline/train_pipeline.h"
 
 namespace tessera {

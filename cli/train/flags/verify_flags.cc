@@ -3,11 +3,9 @@
 #include <utility>
 
 #include "cli/show/log.h"
-#include "cli/train/train_report.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
-#include "runtime/files/files.h"
 
 namespace tessera::cli {
 
@@ -50,15 +48,6 @@ std::optional<VerifyReport> EndVerify(RunVerifier* verifier) {
   Note(Format("verify {}: equal digests: {}, added: {}", report.record, report.equal, report.added),
        {{"equal", report.equal}, {"added", report.added}});
   return report;
-}
-
-int SavingDifference(const TrainFlags& flags, const std::function<int()>& train) {
-  try {
-    return train();
-  } catch (const RunDifference& difference) {
-    if (!flags.json.empty()) ReplaceTextFile(flags.json, DifferenceJson(difference.report()));
-    throw;
-  }
 }
 
 }  // namespace tessera::cli

@@ -1,7 +1,6 @@
 #ifndef TESSERA_CLI_TRAIN_FLAGS_VERIFY_FLAGS_H_
 #define TESSERA_CLI_TRAIN_FLAGS_VERIFY_FLAGS_H_
 // tessera train --verify and --verify-every: a run held against the record of another one.
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -25,8 +24,6 @@ std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, std::unique_pt
                                          Trainer& trainer);
 // Compares or adds the last state, and says how many digests were equal. `verifier` may be null.
 std::optional<VerifyReport> EndVerify(RunVerifier* verifier);
-// Returns train(); a RunDifference that ends it goes into --json, too.
-int SavingDifference(const TrainFlags& flags, const std::function<int()>& train);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_FLAGS_VERIFY_FLAGS_H_

@@ -120,5 +120,11 @@ run 0 "${train[@]}" --dry-run --data headed.tsv --skip-bad-lines
 run 0 "${criteo[@]}" --dry-run --eval more.tsv empty.tsv more.tsv.gz
 true | "$tessera" "${train[@]}" --data - --dry-run >out 2>err || fail "$(cat err)"
 
+# Raw ids that ranks cannot take.
+raw=("${train[@]}" --set 'managed_collision={"kind":"growing"}' --ranks 2 --dry-run --data rows.tsv)
+same_files fails_saying "its raw ids are in no parts, but over ranks they have to be" "${raw[@]}"
+same_files fails_saying "is sharded data_parallel, but its raw ids become rows on one rank each" \
+  "${raw[@]}" --set managed_collision.num_parts=3 --plan data_parallel
+
 same_files fails_saying "rows: expected an integer above 0, got 0" "${train[@]}" --dry-run \
   --set tables[0].rows=0

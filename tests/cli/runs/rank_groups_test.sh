@@ -76,6 +76,14 @@ json run/run.json 'd["starts"][0]["sharding_group_size"] == 2'
 json run/run.json 'd["starts"][0]["sync_interval"] == 5'
 json run/run.json 'd["starts"][0]["ranks"] == 4'
 
+# ---- runs with and without groups are no seeds of one setting; a plan of all ranks fits no group
+run 0 train --config two.json --epochs 1 --ranks 4 --run alone --save-plan four.json
+run 0 runs run alone --json compared.json
+json compared.json 'len(d["groups"]) == 2'
+has out "--sharding-group-size"
+fails_saying "(--sharding-group-size 2: a plan is for the ranks of one group)" train \
+  --config two.json --ranks 4 --sharding-group-size 2 --plan four.json
+
 # ---- goes on where it stopped: with the same bits, and with other ranks, groups, and none
 run 0 train --config two.json "${groups[@]}" --epochs 1 --checkpoint half
 cp -r half part
