@@ -53,7 +53,6 @@ class DiskTraining {
 
  private:
   class Rank;
-  void OnEachRank(const RankThreads::Fn& fn);
 
   std::shared_ptr<const DiskBatches> batches_;
   std::optional<RankThreads> threads_;  // of several ranks

@@ -35,8 +35,8 @@ struct Timing {
   double Quantile(double q) const;
 };
 
-// `rounds` times: for each contender, `flush_bytes` are read by all threads (cache_flusher.h), then
-// its run is timed.
+// `rounds` times: for each contender, all threads read `flush_bytes` (0: twice the last-level
+// cache), then its run is timed.
 std::vector<Timing> TimeCold(Context& ctx, const std::vector<Contender>& contenders, int rounds,
                              int64_t flush_bytes = 0);
 

@@ -38,9 +38,9 @@ std::optional<Score> Measurement::ScoreOfFacts() const {
 }
 
 std::string BenchRun::RoundsText() const {
+  if (rows.empty()) return std::to_string(rounds);
   const auto [least, most] = std::ranges::minmax_element(
       rows, {}, [](const Measurement& row) { return row.seconds.size(); });
-  if (rows.empty()) return std::to_string(rounds);
   const size_t from = least->seconds.size(), to = most->seconds.size();
   return from == to ? std::to_string(from) : Format("{} to {}", from, to);
 }
