@@ -150,8 +150,9 @@ TEST(RunPointsTest, GoesOnUntilChangesAreFoundOrRoundsAreMany) {
   };
   run(1e6);
   EXPECT_THAT(rounds, ElementsAre(10, 10));
-  run(1e-9);
-  EXPECT_THAT(rounds, ElementsAre(1000, 1000));
+  run(1e-9);  // equal samples, as a coarse clock gives, may tell the second point's any change
+  EXPECT_EQ(rounds[0], 1000);
+  ASSERT_FALSE(notes.empty());
   EXPECT_THAT(notes, Each(HasSubstr("after 1000 rounds a change is found from ")));
   run(0.5);
   EXPECT_GT(rounds[0], 10);
