@@ -3,6 +3,7 @@
 #include <cmath>
 #include <concepts>
 #include <type_traits>
+#include <utility>
 
 #include "optim/rule_options.h"
 #include "runtime/base/check.h"
@@ -51,6 +52,40 @@ void CustomRule::Executor::UpdateOnCuda(Context&, float, int64_t, const internal
       "file that includes embedding/custom_rule.cuh",
       name());
 }
+
+AnyRule::AnyRule() = default;
+AnyRule::AnyRule(const AnyRule& other) = default;
+AnyRule::AnyRule(AnyRule&& other) noexcept = default;
+AnyRule& AnyRule::operator=(const AnyRule& other) = default;
+AnyRule& AnyRule::operator=(AnyRule&& other) noexcept = default;
+AnyRule::~AnyRule() = default;
+
+template <typename Rule>
+requires internal::kIsAlternative<Rule, RuleVariant> AnyRule::AnyRule(Rule rule)
+    : RuleVariant(std::move(rule)) {}
+
+// One for each alternative of RuleVariant.
+template AnyRule::AnyRule(Sgd);
+template AnyRule::AnyRule(MomentumSgd);
+template AnyRule::AnyRule(LarsSgd);
+template AnyRule::AnyRule(Adagrad);
+template AnyRule::AnyRule(RowwiseAdagrad);
+template AnyRule::AnyRule(CounterRowwiseAdagrad);
+template AnyRule::AnyRule(CowClipRowwiseAdagrad);
+template AnyRule::AnyRule(GlobalDecayRowwiseAdagrad);
+template AnyRule::AnyRule(EnsembleRowwiseAdagrad);
+template AnyRule::AnyRule(EmaInPlaceRowwiseAdagrad);
+template AnyRule::AnyRule(RowwiseRmspropAr);
+template AnyRule::AnyRule(Adam);
+template AnyRule::AnyRule(AdamW);
+template AnyRule::AnyRule(PartialRowwiseAdam);
+template AnyRule::AnyRule(Lamb);
+template AnyRule::AnyRule(PartialRowwiseLamb);
+template AnyRule::AnyRule(Lion);
+template AnyRule::AnyRule(Ftrl);
+template AnyRule::AnyRule(Dense);
+template AnyRule::AnyRule(None);
+template AnyRule::AnyRule(CustomRule);
 
 const char* RuleName(const AnyRule& rule) {
   if (const auto* custom = std::get_if<CustomRule>(&rule)) return custom->executor->name();

@@ -2,6 +2,7 @@
 #define TESSERA_OPTIM_ANY_RULE_H_
 // Any rule as a value: what a table's configuration holds. docs/howto/add_an_optimizer.md adds one.
 #include <memory>
+#include <type_traits>
 #include <variant>
 
 #include "optim/rules/adagrad.h"
@@ -65,11 +66,35 @@ struct CustomRule {
   StateSpecs States() const { return executor->States(); }
 };
 
-using AnyRule =
+using RuleVariant =
     std::variant<Sgd, MomentumSgd, LarsSgd, Adagrad, RowwiseAdagrad, CounterRowwiseAdagrad,
                  CowClipRowwiseAdagrad, GlobalDecayRowwiseAdagrad, EnsembleRowwiseAdagrad,
                  EmaInPlaceRowwiseAdagrad, RowwiseRmspropAr, Adam, AdamW, PartialRowwiseAdam, Lamb,
                  PartialRowwiseLamb, Lion, Ftrl, Dense, None, CustomRule>;
+
+namespace internal {
+template <typename Rule, typename Variant>
+inline constexpr bool kIsAlternative = false;
+template <typename Rule, typename... Rules>
+inline constexpr bool kIsAlternative<Rule, std::variant<Rules...>> = (std::is_same_v<Rule, Rules> ||
+                                                                      ...);
+}  // namespace internal
+
+// A std::variant (std::get_if, std::visit and std::holds_alternative take it) whose copies and
+// moves are compiled once, in any_rule.cc, and not by every source that has tables' configurations.
+class AnyRule : public RuleVariant {
+ public:
+  AnyRule();  // Sgd
+  // Rule: an alternative of RuleVariant.
+  template <typename Rule>
+  requires internal::kIsAlternative<Rule, RuleVariant> AnyRule(
+      Rule rule);  // NOLINT: a rule is a rule
+  AnyRule(const AnyRule& other);
+  AnyRule(AnyRule&& other) noexcept;
+  AnyRule& operator=(const AnyRule& other);
+  AnyRule& operator=(AnyRule&& other) noexcept;
+  ~AnyRule();
+};
 
 // "rowwise_adagrad", …
 const char* RuleName(const AnyRule& rule);

@@ -34,7 +34,7 @@ ColumnCut CutByName(std::string_view name, std::index_sequence<kIndex...>) {
     if constexpr (requires { Rule::kName; })
       if (name == Rule::kName) cut = CutOf<Rule>();
   };
-  (look(static_cast<const std::variant_alternative_t<kIndex, AnyRule>*>(nullptr)), ...);
+  (look(static_cast<const std::variant_alternative_t<kIndex, RuleVariant>*>(nullptr)), ...);
   return cut;
 }
 
@@ -45,7 +45,7 @@ ColumnCut ColumnCutOf(const AnyRule& rule) {
 }
 
 ColumnCut ColumnCutOf(std::string_view rule) {
-  return CutByName(rule, std::make_index_sequence<std::variant_size_v<AnyRule>>());
+  return CutByName(rule, std::make_index_sequence<std::variant_size_v<RuleVariant>>());
 }
 
 }  // namespace tessera

@@ -67,8 +67,8 @@ inline constexpr bool kNamedRule = !std::is_same_v<Rule, None> && !std::is_same_
 // Calls fn with a default-made rule of each kind that a configuration can name.
 template <size_t I = 0>
 void ForEachNamedRule(auto&& fn) {
-  if constexpr (I < std::variant_size_v<AnyRule>) {
-    using Rule = std::variant_alternative_t<I, AnyRule>;
+  if constexpr (I < std::variant_size_v<RuleVariant>) {
+    using Rule = std::variant_alternative_t<I, RuleVariant>;
     if constexpr (kNamedRule<Rule>) fn(Rule{});
     ForEachNamedRule<I + 1>(fn);
   }
