@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/files/measurement_json.h"
 #include "bench/harness/bench_main.h"
 #include "bench/harness/compare.h"
-#include "bench/harness/measurement_json.h"
 #include "bench/harness/samples.h"
 #include "bench/harness/sweep.h"
 #include "bench/harness/sweep_runner.h"

@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
-#include "bench/harness/google_benchmark_json.h"
-#include "bench/harness/measurement_csv.h"
-#include "bench/harness/measurement_json.h"
+#include "bench/files/google_benchmark_json.h"
+#include "bench/files/measurement_csv.h"
+#include "bench/files/measurement_json.h"
 #include "bench/pictures/compare_svg.h"
 #include "bench/pictures/roofline_svg.h"
 #include "bench/pictures/sweep_svg.h"

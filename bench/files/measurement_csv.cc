@@ -1,4 +1,4 @@
-#include "bench/harness/measurement_csv.h"
+#include "bench/files/measurement_csv.h"
 
 #include <algorithm>
 

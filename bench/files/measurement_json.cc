@@ -1,4 +1,4 @@
-#include "bench/harness/measurement_json.h"
+#include "bench/files/measurement_json.h"
 
 #include "runtime/json/json_fields.h"
 

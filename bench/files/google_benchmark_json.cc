@@ -1,4 +1,4 @@
-#include "bench/harness/google_benchmark_json.h"
+#include "bench/files/google_benchmark_json.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
-#ifndef TESSERA_BENCH_HARNESS_MEASUREMENT_JSON_H_
-#define TESSERA_BENCH_HARNESS_MEASUREMENT_JSON_H_
+#ifndef TESSERA_BENCH_FILES_MEASUREMENT_JSON_H_
+#define TESSERA_BENCH_FILES_MEASUREMENT_JSON_H_
 // A run as a data file.
 //
 //   {"machine", "date", "topic", "rounds", "cold", "context": {name: text} (run_context.h),
@@ -25,4 +25,4 @@ std::string RunToJson(const BenchRun& run);
 BenchRun RunFromJson(const std::string& text, const std::string& where);
 
 }  // namespace tessera::bench
-#endif  // TESSERA_BENCH_HARNESS_MEASUREMENT_JSON_H_
+#endif  // TESSERA_BENCH_FILES_MEASUREMENT_JSON_H_

@@ -1,5 +1,5 @@
-#ifndef TESSERA_BENCH_HARNESS_MEASUREMENT_CSV_H_
-#define TESSERA_BENCH_HARNESS_MEASUREMENT_CSV_H_
+#ifndef TESSERA_BENCH_FILES_MEASUREMENT_CSV_H_
+#define TESSERA_BENCH_FILES_MEASUREMENT_CSV_H_
 // A run as a table for spreadsheets and plots: RFC 4180, a line a row, with a column for each axis
 // and for each fact that any row has. What is not known of a row is empty.
 #include <string>
@@ -11,4 +11,4 @@ namespace tessera::bench {
 std::string RunToCsv(const BenchRun& run);
 
 }  // namespace tessera::bench
-#endif  // TESSERA_BENCH_HARNESS_MEASUREMENT_CSV_H_
+#endif  // TESSERA_BENCH_FILES_MEASUREMENT_CSV_H_
