@@ -4,6 +4,7 @@
 
 #include "bench/harness/row_details.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 
 namespace tessera::bench {
 namespace {
@@ -14,28 +15,6 @@ constexpr double kAboveLimit = 1.005;  // what prints as more than 100 %
 std::string Padded(const std::string& text, size_t width, bool left) {
   const std::string space(width > text.size() ? width - text.size() : 0, ' ');
   return left ? text + space : space + text;
-}
-
-// "dim=64", "skew=uniform" of a sweep's label; nothing of a suite's name.
-std::vector<std::string> PartsOf(const std::string& label) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= label.size();) {
-    const size_t end = std::min(label.find(',', begin), label.size());
-    parts.push_back(label.substr(begin, end - begin));
-    if (parts.back().find('=') == std::string::npos) return {};
-    begin = end + 1;
-  }
-  return parts;
-}
-
-std::string Joined(const std::vector<std::string>& parts, const char* separator) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
-  return text;
-}
-
-bool Has(const std::vector<std::string>& parts, const std::string& part) {
-  return std::find(parts.begin(), parts.end(), part) != parts.end();
 }
 
 // "1.57 us", "15.7 us", "157 us".
@@ -54,6 +33,12 @@ std::string Millions(double number) {
   return number < 1e9 ? Format("{:.3g}", 1e-6 * number) : Format("{:.0f}", 1e-6 * number);
 }
 
+std::vector<std::string> LabelsOf(const std::vector<Point>& points) {
+  std::vector<std::string> labels;
+  for (const Point& point : points) labels.push_back(point.label());
+  return labels;
+}
+
 std::string ThreadsText(const std::string& threads) {
   return threads + (threads == "1" ? " thread" : " threads");
 }
@@ -67,24 +52,14 @@ std::string SecondsText(double seconds) {
   return Format("{:.2f} s", seconds);
 }
 
-ResultTable::ResultTable(const std::vector<Point>& points, bool details) : details_(details) {
+ResultTable::ResultTable(const std::vector<Point>& points, bool details)
+    : details_(details), parts_(LabelsOf(points)) {
   if (points.empty()) return;
-  shared_ = PartsOf(points[0].label());
   if (points[0].Has("threads")) threads_ = points[0].Text("threads");
   for (const Point& point : points) {
-    const std::vector<std::string> parts = PartsOf(point.label());
-    std::erase_if(shared_, [&](const std::string& part) { return !Has(parts, part); });
     if (!point.Has("threads") || point.Text("threads") != threads_) threads_.clear();
+    case_width_ = std::max(case_width_, parts_.OwnPart(point.label()).size());
   }
-  for (const Point& point : points)
-    case_width_ = std::max(case_width_, OwnPart(point.label()).size());
-}
-
-std::string ResultTable::OwnPart(const std::string& label) const {
-  std::vector<std::string> parts = PartsOf(label);
-  if (parts.empty()) return label;
-  std::erase_if(parts, [&](const std::string& part) { return Has(shared_, part); });
-  return Joined(parts, ",");
 }
 
 std::vector<ResultTable::Column> ResultTable::ColumnsOf(const Measurement& row) const {
@@ -142,9 +117,9 @@ std::string ResultTable::Lines(const std::vector<Measurement>& rows) {
   if (item_.empty() && !rows.empty()) {
     FitWidths(rows);
     std::vector<std::string> common;
-    if (!shared_.empty()) common.push_back(Joined(shared_, ", "));
+    if (!parts_.shared().empty()) common.push_back(internal::Joined(parts_.shared()));
     if (!threads_.empty()) common.push_back(ThreadsText(threads_));
-    if (!common.empty()) text += "All rows: " + Joined(common, "; ") + "\n";
+    if (!common.empty()) text += "All rows: " + internal::Joined(common, "; ") + "\n";
   }
   for (const Measurement& row : rows) {
     const std::vector<Column> columns = ColumnsOf(row);
@@ -153,11 +128,12 @@ std::string ResultTable::Lines(const std::vector<Measurement>& rows) {
       text += Line("case", 0, "contender", columns, /*heading=*/true);
     }
     const std::string name =
-        OwnPart(row.case_name) +
+        parts_.OwnPart(row.case_name) +
         (threads_.empty() ? ", " + ThreadsText(Format("{}", row.threads)) : "");
     if (own_lines_ && name != last_case_) text += name + "\n";
     last_case_ = name;
-    text += Line(OwnPart(row.case_name), row.threads, row.contender, columns, /*heading=*/false);
+    text +=
+        Line(parts_.OwnPart(row.case_name), row.threads, row.contender, columns, /*heading=*/false);
     if (details_) text += DetailsText(row);
   }
   return text;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/harness/case_parts.h"
 #include "bench/harness/measurement.h"
 #include "bench/harness/point.h"
 
@@ -42,12 +43,9 @@ class ResultTable {
   void FitWidths(const std::vector<Measurement>& rows);
   std::string Line(const std::string& case_name, int threads, const std::string& contender,
                    const std::vector<Column>& columns, bool heading) const;
-  // The label without what all have in common.
-  std::string OwnPart(const std::string& label) const;
-
   bool details_;
-  std::vector<std::string> shared_;  // "rows=1M"
-  std::string threads_;              // of all points; "": they differ
+  CaseParts parts_;
+  std::string threads_;  // of all points; "": they differ
   size_t case_width_ = 0, contender_width_ = 0;
   bool own_lines_ = false;        // of cases
   std::string item_, last_case_;  // of the heading, and of the row, that was printed last

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "bench/harness/case_parts.h"
 #include "bench/harness/result_table.h"
 #include "bench/harness/samples.h"
 #include "bench/pictures/chart_parts.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 
 namespace tessera::bench {
 namespace {
@@ -42,14 +44,27 @@ bool ThreadsVary(const BenchRun& run) {
                      [&](const Measurement& r) { return r.threads != run.rows.front().threads; });
 }
 
+CaseParts PartsOf(const BenchRun& run) {
+  std::vector<std::string> names;
+  for (const Measurement& row : run.rows) names.push_back(row.case_name);
+  return CaseParts(names);
+}
+
+// Names what sets the row's bars apart from others: "dim=64 · 2t".
+std::string LabelOf(const Measurement& row, const CaseParts& parts, bool say_threads) {
+  const std::string own = parts.OwnPart(row.case_name);
+  if (!say_threads) return own;
+  return Format("{}{}{}t", own, own.empty() ? "" : " · ", row.threads);
+}
+
 Panel PanelOf(const BenchRun& run, Quantity quantity, const std::string& title) {
   Panel panel{.title = title, .quantity = quantity, .groups = {}};
   std::vector<std::string> labels;
   const bool say_threads = ThreadsVary(run);
+  const CaseParts parts = PartsOf(run);
   for (const Measurement& row : run.rows) {
     if (QuantityOf(row) != quantity) continue;
-    const size_t group = IndexIn(
-        labels, say_threads ? Format("{} · {}t", row.case_name, row.threads) : row.case_name);
+    const size_t group = IndexIn(labels, LabelOf(row, parts, say_threads));
     if (group == panel.groups.size()) panel.groups.push_back({labels[group], {}});
     panel.groups[group].rows.push_back(&row);
   }
@@ -194,6 +209,13 @@ std::string BarsSvg(const BenchRun& run) {
   std::vector<std::string> contenders;
   for (const Measurement& row : run.rows) IndexIn(contenders, row.contender);
   double y = DrawHead(canvas, run, "speed of each case");
+  if (const std::vector<std::string> shared = PartsOf(run).shared(); !shared.empty()) {
+    canvas.Text(
+        kChartMargin, y + 4,
+        FittedText("All cases: " + internal::Joined(shared), kChartWidth - 2 * kChartMargin, 11),
+        "note");
+    y += 16;
+  }
   if (contenders.size() > 1) y = DrawLegend(canvas, y, LegendOf(contenders));
   for (const Panel& panel :
        {PanelOf(run, Quantity::kShare, "Share of the limit's speed; longer is better"),

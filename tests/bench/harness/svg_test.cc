@@ -78,6 +78,16 @@ TEST(BarsSvgTest, LengthsAreShares) {
   EXPECT_NEAR(widths[0], widths[1] / 2, 0.1);
 }
 
+TEST(BarsSvgTest, LabelsSayWhatSetsCasesApart) {
+  const std::string all = "rows=1k,tables=2,batch=16,pooling=3,skew=zipf:1.05,row-type=bf16";
+  const std::string svg = BarsSvg(MadeUpRun({MadeUpRow(all + ",ahead=4", "tessera", {1e-6}),
+                                             MadeUpRow(all + ",ahead=16", "tessera", {2e-6})}));
+  ExpectReadable(svg);
+  EXPECT_THAT(svg, HasSubstr(">ahead=4<"));
+  EXPECT_THAT(svg, HasSubstr(">ahead=16<"));
+  EXPECT_THAT(svg, HasSubstr("All cases: rows=1k, tables=2, batch=16"));
+}
+
 TEST(BarsSvgTest, WithoutLimitsOnlyTimes) {
   const std::string svg = BarsSvg(MadeUpRun({MadeUpRow("a", "tessera", {2e-6})}));
   ExpectReadable(svg);
