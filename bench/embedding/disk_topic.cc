@@ -187,6 +187,10 @@ const Topic& DiskTopic() {
       .name = "disk",
       .help = "Steps of a DLRM whose table lies on disk behind a cache, beside one in memory.",
       .limit = "as many random direct reads of 4 KiB as rows were missed",
+      .details =
+          "Print below each row of ours what its cache hit, what a step read and wrote, and two "
+          "shares: of bound, its speed as a share of that of the slower of the steps in memory and "
+          "the limit's reads; and of memory, as a share of that of the steps in memory",
       .axes = DiskAxes(),
       .suites = {{"laws", "ids by four laws, the cache a quarter of the table", Laws()}},
       .make = MakeWork,

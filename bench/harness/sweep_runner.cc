@@ -156,11 +156,11 @@ class PointRun {
     row.items = work.items;
     row.item = work.item;
     row.facts = work.facts;
-    const auto add_facts = [&](const std::vector<std::pair<std::string, double>>& facts) {
-      row.facts.insert(row.facts.end(), facts.begin(), facts.end());
+    const auto add_facts = [](const std::vector<std::pair<std::string, double>>& facts,
+                              Measurement& to) {
+      to.facts.insert(to.facts.end(), facts.begin(), facts.end());
     };
-    if (work.facts_after) add_facts(work.facts_after());
-    if (work.details && options_.details) add_facts(work.details(cold));
+    if (work.details && options_.details) add_facts(work.details(cold), row);
     row.cold = cold;
     std::vector<Measurement> rows;
     for (size_t c = 0; c < work.contenders.size(); ++c) {
@@ -168,6 +168,7 @@ class PointRun {
       rows.back().contender = work.contenders[c].name;
       rows.back().seconds = samples[c];
     }
+    if (work.facts_after) add_facts(work.facts_after(), rows[0]);
     return rows;
   }
 

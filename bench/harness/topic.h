@@ -35,7 +35,7 @@ struct Work {
   int64_t items = 0;         // ids, examples or requests of one call
   std::string item = "ids";  // what items counts
   std::vector<std::pair<std::string, double>> facts = {};  // more of the point, for the data file
-  // Facts that are known once the contenders have run, such as bytes sent.
+  // Facts of ours that are known once the contenders have run, such as bytes sent.
   std::function<std::vector<std::pair<std::string, double>>()> facts_after = nullptr;
   // More of the point that takes time to find out, where --details asks for it. cold: whether calls
   // find cold caches.
@@ -57,6 +57,8 @@ struct Topic {
   std::string name;   // "lookup"
   std::string help;   // one sentence
   std::string limit;  // what the limit is: "bare gather of the same rows"; "": there is none
+  // The help of --details, where it prints other facts than those of lookups and updates.
+  std::string details = "";
   // "caches" and "threads" (all cores) are every topic's; one that lists threads itself has other
   // values or words for them.
   std::vector<Axis> axes;

@@ -276,7 +276,7 @@ void AddTopic(Command bench, const bench::Topic& topic) {
            "Memory read to flush caches, in MiB (twice the largest cache)")
       .Within(NumbersFrom(1, 1 << 20))
       .Value("N");
-  command.Add("--details", f->details, kDetailsHelp);
+  command.Add("--details", f->details, topic.details.empty() ? kDetailsHelp : topic.details);
   command.Add("--counters", f->counters, kCountersHelp);
   AddMemoryLimitFlag(command, f->memory_limit);
   f->files.AddTo(command);

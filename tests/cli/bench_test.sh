@@ -104,8 +104,13 @@ fails_saying "id 500 (place 74) is no row of a table of 500 rows" bench lookup \
 run 0 bench disk --ranks 1,2 --rows 2k --dim 8 --batch 32 --steps 2 --batches 4 --rounds 2 \
   --threads 2 --json disk.json
 json disk.json '[r["values"]["ranks"] for r in d["rows"]] == ["1", "1", "2", "2"]'
-json disk.json 'all(r["facts"]["share_of_bound"] > 0 for r in d["rows"])'
-json disk.json 'all(r["facts"]["file_bytes"] > 0 for r in d["rows"])'
+json disk.json '[r["contender"] for r in d["rows"]] == ["tessera", "memory"] * 2'
+json disk.json 'all(r["facts"]["share_of_bound"] > 0 for r in d["rows"][::2])'
+json disk.json 'all(r["facts"]["file_bytes"] > 0 for r in d["rows"][::2])'
+json disk.json 'not any(r["facts"] for r in d["rows"][1::2])'
+run 0 bench disk --help
+grep -A9 -- "--details" out | tr -s ' \n' ' ' | grep -q "of bound, its speed as a share of" ||
+  fail "$(cat out)"
 
 # Bag lengths and tables of a user.
 few=(--batch 16 --rounds 3 --threads 1 --flush-mib 1)

@@ -189,8 +189,7 @@ TEST(RunPointsTest, GivesARowAContender) {
     EXPECT_EQ(row.items, 7);
     EXPECT_EQ(row.item, "rows");
     EXPECT_TRUE(row.cold);
-    ASSERT_EQ(row.facts.size(), 2u);
-    EXPECT_EQ(row.facts[1].first, "calls");
+    EXPECT_EQ(row.facts[0].first, "known");
     EXPECT_EQ(row.values[0], std::pair(std::string("dim"), std::string("16")));
   }
 }
@@ -200,6 +199,14 @@ TEST(RunPointsTest, RunsEveryPoint) {
   const auto rows = fake.Run({.rounds = 1}, {{"dim", {"1", "2", "3"}}, {"threads", {"1"}}});
   ASSERT_EQ(rows.size(), 6u);
   EXPECT_EQ(rows[4].Name(), "fake/dim=3/1t");
+}
+
+TEST(RunPointsTest, FactsThatAreKnownAfterwardsAreOfOursAlone) {
+  Fake fake;
+  const std::vector<Measurement> rows = fake.Run({.rounds = 3});
+  ASSERT_EQ(rows[0].facts.size(), 2u);
+  EXPECT_EQ(rows[0].facts[1].first, "calls");
+  EXPECT_EQ(rows[1].facts.size(), 1u);
 }
 
 TEST(RunPointsTest, ShortWarmCallsAreTimedTogether) {
