@@ -42,6 +42,7 @@ Json RowToJson(const Measurement& row, bool cold) {
       {"contender", row.contender}, {"seconds", row.Median()},  {"min", row.Quantile(0)},
       {"p10", row.Quantile(0.1)},   {"p90", row.Quantile(0.9)}, {"p99", row.Quantile(0.99)},
       {"spread", row.Spread()},     {"samples", row.seconds}};
+  if (row.Passes() > 1) json["passes"] = row.pass_rounds;
   WriteLimit(row, json);
   WriteRates(row, json);
   json["values"] = ObjectOf(row.values);
@@ -64,6 +65,21 @@ void CheckSamples(const std::vector<double>& samples, const std::string& where) 
   for (size_t i = 0; i < samples.size(); ++i)
     if (!(samples[i] > 0))
       throw Error(Format("{}[{}]: expected seconds above 0, got {}", where, i, samples[i]));
+}
+
+void ReadPasses(JsonObject& object, Measurement& row) {
+  ReadField(object, "passes", row.pass_rounds);
+  const auto samples = static_cast<int64_t>(row.seconds.size());
+  int64_t rounds = 0;
+  for (const int64_t of_pass : row.pass_rounds) {
+    if (of_pass < 1 || of_pass > samples)
+      throw Error(Format("{}: expected numbers of rounds from 1 to {}, got {}", object.at("passes"),
+                         samples, of_pass));
+    rounds += of_pass;
+  }
+  if (!row.pass_rounds.empty() && rounds != samples)
+    throw Error(Format("{}: expected {} rounds in all, one for each sample, got {}",
+                       object.at("passes"), samples, rounds));
 }
 
 void ReadLimit(JsonObject& object, Measurement& row) {
@@ -89,6 +105,7 @@ Measurement RowFromJson(const Json& json, const std::string& where, const BenchR
   object.Required("samples", row.seconds);
   if (row.seconds.empty()) throw Error(Format("{}: there are none", object.at("samples")));
   CheckSamples(row.seconds, object.at("samples"));
+  ReadPasses(object, row);
   ReadLimit(object, row);
   ReadField(object, "bytes", row.bytes);
   ReadField(object, "items", row.items);

@@ -5,11 +5,12 @@
 //   {"machine", "date", "topic", "rounds", "cold", "context": {name: text} (run_context.h),
 //    "rows": [{"name": "<topic>/<case>/<threads>t",
 //    "case", "threads", "contender", "seconds", "min", "p10", "p90", "p99", "spread", "samples": [seconds…],
-//    "limit_seconds", "share", "limit_samples": [seconds…], "bytes", "gbps", "items", "item",
-//    "items_per_second", "values": {axis: value}, "facts": {…}, "cold"}]}
+//    "passes": [rounds…], "limit_seconds", "share", "limit_samples": [seconds…], "bytes", "gbps",
+//    "items", "item", "items_per_second", "values": {axis: value}, "facts": {…}, "cold"}]}
 //
-// What is not known of a row is left out. Medians, quantiles, shares and rates are for other
-// programs: they follow from the samples, and reading computes them anew.
+// What is not known of a row is left out, and so is "passes" where all rounds are of one pass.
+// Medians, quantiles, shares and rates are for other programs: they follow from the samples, and
+// reading computes them anew.
 #include <string>
 
 #include "bench/harness/measurement.h"
@@ -20,8 +21,8 @@ namespace tessera::bench {
 std::string RunToJson(const BenchRun& run);
 
 // `where`: the file's name. A row without limit_samples but with limit_seconds had that limit in
-// each round. Throws Error, naming the place, for anything missing, unknown or of another type, and
-// for samples that are not above 0.
+// each round. Throws Error, naming the place, for anything missing, unknown or of another type, for
+// samples that are not above 0, and for passes whose rounds are not as many as the samples.
 BenchRun RunFromJson(const std::string& text, const std::string& where);
 
 }  // namespace tessera::bench

@@ -55,12 +55,25 @@ std::vector<std::string> RowsOnlyIn(const BenchRun& run, const BenchRun& other) 
   return names;
 }
 
-// Logarithms of speeds, a round each.
-std::vector<double> SpeedSamples(const Measurement& row, bool by_share) {
+bool HasLeastPasses(const Measurement& row) { return row.Passes() >= kLeastPasses; }
+
+std::vector<double> MediansOfPasses(const std::vector<double>& samples,
+                                    const std::vector<int64_t>& pass_rounds) {
+  std::vector<double> medians;
+  auto begin = samples.begin();
+  for (const int64_t rounds : pass_rounds) {
+    medians.push_back(MedianOf({begin, begin + rounds}));
+    begin += rounds;
+  }
+  return medians;
+}
+
+// Logarithms of speeds: of each round, or the median of each pass.
+std::vector<double> SpeedSamples(const Measurement& row, bool by_share, bool by_passes) {
   std::vector<double> speeds = Ratios(
       by_share ? row.limit_seconds : std::vector<double>(row.seconds.size(), 1), row.seconds);
   for (double& speed : speeds) speed = std::log(speed);
-  return speeds;
+  return by_passes ? MediansOfPasses(speeds, row.pass_rounds) : speeds;
 }
 
 std::string NameOf(const Measurement& before, const Measurement& now) {
@@ -68,10 +81,14 @@ std::string NameOf(const Measurement& before, const Measurement& now) {
   return Format("{} (old: {})", now.Name(), before.case_name);
 }
 
-Verdict VerdictOf(double speed, double p) {
-  if (p >= kSignificance) return Verdict::kSame;
-  if (speed > 1 + kLeastChange) return Verdict::kFaster;
-  return speed < 1 - kLeastChange ? Verdict::kSlower : Verdict::kSame;
+Verdict VerdictOf(const RowChange& change) {
+  if (change.p < kSignificance) {
+    if (change.speed > 1 + kLeastChange) return Verdict::kFaster;
+    if (change.speed < 1 - kLeastChange) return Verdict::kSlower;
+  }
+  constexpr double kWide = 1 + kUnclearChange;
+  const bool wide = change.speed_low < 1 / kWide || change.speed_high > kWide;
+  return wide ? Verdict::kUnclear : Verdict::kSame;
 }
 
 RowChange Change(const Measurement& before, const Measurement& now) {
@@ -80,16 +97,17 @@ RowChange Change(const Measurement& before, const Measurement& now) {
                    .old_seconds = before.Median(),
                    .new_seconds = now.Median(),
                    .old_share = before.Share(),
-                   .new_share = now.Share()};
-  const std::vector<double> old_speeds = SpeedSamples(before, change.ByShare());
-  const std::vector<double> new_speeds = SpeedSamples(now, change.ByShare());
+                   .new_share = now.Share(),
+                   .by_passes = HasLeastPasses(before) && HasLeastPasses(now)};
+  const std::vector<double> old_speeds = SpeedSamples(before, change.ByShare(), change.by_passes);
+  const std::vector<double> new_speeds = SpeedSamples(now, change.ByShare(), change.by_passes);
   const Shift shift = HodgesLehmann(old_speeds, new_speeds, kSignificance);
   change.speed = std::exp(shift.estimate);
   change.speed_low = std::exp(shift.low);
   change.speed_high = std::exp(shift.high);
   change.p = MannWhitney(old_speeds, new_speeds);
   change.verdict = LeastP(old_speeds.size(), new_speeds.size()) < kSignificance
-                       ? VerdictOf(change.speed, change.p)
+                       ? VerdictOf(change)
                        : Verdict::kTooFewRounds;
   return change;
 }
@@ -118,16 +136,32 @@ std::string NamesLine(const char* where, const std::vector<std::string>& names) 
   return Format("only in the {} run: {}\n", where, internal::Joined(names));
 }
 
+int64_t CountByRounds(const RunComparison& comparison) {
+  return std::ranges::count(comparison.rows, false, &RowChange::by_passes);
+}
+
 std::string CountsLine(const RunComparison& comparison) {
   if (comparison.rows.empty()) return "no row is in both runs: nothing was compared\n";
-  int64_t counts[4] = {};
+  int64_t counts[5] = {};
   for (const RowChange& row : comparison.rows) ++counts[static_cast<int>(row.verdict)];
   return Format(
-      "{} faster, {} slower, {} the same (more than {:.0f} %, and p < {} by the test of Mann and "
-      "Whitney\nover the rounds, of shares of the limit where both are known; speed is new / old, "
-      "with its {:.0f} % interval)\n",
-      counts[0], counts[1], counts[2], 100 * kLeastChange, kSignificance,
-      100 * (1 - kSignificance));
+      "{} faster, {} slower, {} the same, {} unclear (more than {:.0f} %, and p < {} by the test\n"
+      "of Mann and Whitney over {}, of shares of the limit where both are known;\n"
+      "speed is new / old, with its {:.0f} % interval; unclear: not told apart, and the interval\n"
+      "reaches beyond a change of {:.0f} %)\n",
+      counts[0], counts[1], counts[2], counts[3], 100 * kLeastChange, kSignificance,
+      CountByRounds(comparison) == 0 ? "the medians of passes" : "the rounds",
+      100 * (1 - kSignificance), 100 * kUnclearChange);
+}
+
+std::string ByRoundsLine(const RunComparison& comparison) {
+  const int64_t by_rounds = CountByRounds(comparison);
+  if (by_rounds == 0) return "";
+  return Format(
+      "{} of {} rows are compared by rounds, as a run has fewer than {} passes of them. Rounds of\n"
+      "a pass share their tables and their moment: such verdicts hold only on a machine that does\n"
+      "not drift (else --against, or --passes {} for both runs)\n",
+      by_rounds, comparison.rows.size(), kLeastPasses, kLeastPasses);
 }
 
 // A table of the rows, a line with the case's name before its contenders.
@@ -162,7 +196,7 @@ std::string TooFewLine(const RunComparison& comparison) {
 }  // namespace
 
 std::string ToString(Verdict verdict) {
-  constexpr const char* kNames[] = {"faster", "slower", "same", "too few rounds"};
+  constexpr const char* kNames[] = {"faster", "slower", "same", "unclear", "too few rounds"};
   return kNames[static_cast<int>(verdict)];
 }
 
@@ -176,8 +210,16 @@ double LeastFoundChange(const Measurement& row) {
   // A normal estimate lies with p < 0.01 beyond 2.58 of its deviations, half of the interval. One
   // whose mean lies 1.64 deviations further out does so in 19 of 20 cases.
   constexpr double kOfHalf = (2.576 + 1.645) / 2.576;
-  const std::vector<double> speeds = SpeedSamples(row, row.HasLimit());
+  const std::vector<double> speeds = SpeedSamples(row, row.HasLimit(), HasLeastPasses(row));
   return std::expm1(kOfHalf * HodgesLehmann(speeds, speeds, kSignificance).high);
+}
+
+std::vector<std::pair<const Measurement*, const Measurement*>> RowsOfBoth(const BenchRun& old_run,
+                                                                          const BenchRun& new_run) {
+  std::vector<std::pair<const Measurement*, const Measurement*>> rows;
+  for (const Measurement& row : new_run.rows)
+    for (const Measurement* before : FindRows(old_run, row)) rows.emplace_back(before, &row);
+  return rows;
 }
 
 RunComparison CompareRuns(const BenchRun& old_run, const BenchRun& new_run) {
@@ -189,9 +231,8 @@ RunComparison CompareRuns(const BenchRun& old_run, const BenchRun& new_run) {
                            .rows = {},
                            .only_old = RowsOnlyIn(old_run, new_run),
                            .only_new = RowsOnlyIn(new_run, old_run)};
-  for (const Measurement& row : new_run.rows)
-    for (const Measurement* before : FindRows(old_run, row))
-      comparison.rows.push_back(Change(*before, row));
+  for (const auto& [before, now] : RowsOfBoth(old_run, new_run))
+    comparison.rows.push_back(Change(*before, *now));
   return comparison;
 }
 
@@ -201,7 +242,8 @@ std::string ComparisonText(const RunComparison& comparison) {
     text += Format("warning: the old run is of another machine: {}, now {}\n",
                    comparison.old_machine, comparison.new_machine);
   return text + RowsText(comparison.rows) + NamesLine("old", comparison.only_old) +
-         NamesLine("new", comparison.only_new) + CountsLine(comparison) + TooFewLine(comparison);
+         NamesLine("new", comparison.only_new) + CountsLine(comparison) + ByRoundsLine(comparison) +
+         TooFewLine(comparison);
 }
 
 }  // namespace tessera::bench

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <tuple>
 #include <utility>
 
 namespace tessera::bench {
@@ -74,8 +77,7 @@ double POf(const RankSums& sums, size_t in_a, size_t in_b) {
   return NormalP(sums, static_cast<double>(in_a), static_cast<double>(in_b));
 }
 
-// The least U whose p is not below the significance, where no samples are tied.
-int64_t LeastKeptU(size_t in_a, size_t in_b, double significance) {
+int64_t FindLeastKeptU(size_t in_a, size_t in_b, double significance) {
   RankSums sums;
   for (size_t rank = 1; rank <= in_a + in_b; ++rank)
     sums.twice.push_back(static_cast<int64_t>(2 * rank));
@@ -86,6 +88,17 @@ int64_t LeastKeptU(size_t in_a, size_t in_b, double significance) {
     (POf(sums, in_a, in_b) < significance ? refused : kept) = u;
   }
   return kept;
+}
+
+// The least U whose p is not below the significance, where no samples are tied. It is found once
+// for each number of samples, as an exact p takes milliseconds.
+int64_t LeastKeptU(size_t in_a, size_t in_b, double significance) {
+  static std::mutex mutex;
+  static std::map<std::tuple<size_t, size_t, double>, int64_t> known;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known.try_emplace({in_a, in_b, significance});
+  if (is_new) at->second = FindLeastKeptU(in_a, in_b, significance);
+  return at->second;
 }
 
 // How many of the differences b[j] − a[i] are at most `shift`. REQUIRES: both ascending.

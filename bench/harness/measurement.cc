@@ -20,6 +20,23 @@ std::string Measurement::CaseWithoutCaches() const {
   return text.empty() ? "default" : text;
 }
 
+void Measurement::AddPasses(const Measurement& later) {
+  if (HasLimit() != later.HasLimit())
+    throw Error(Format("{} {}: some passes timed a limit, others none", Name(), contender));
+  const auto add = [](const auto& more, auto& to) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  const auto rounds_of = [](const Measurement& row) {
+    if (!row.pass_rounds.empty()) return row.pass_rounds;
+    return std::vector<int64_t>{static_cast<int64_t>(row.seconds.size())};
+  };
+  pass_rounds = rounds_of(*this);
+  add(rounds_of(later), pass_rounds);
+  add(later.seconds, seconds);
+  add(later.limit_seconds, limit_seconds);
+  facts = later.facts;
+}
+
 double Measurement::Median() const { return MedianOf(seconds); }
 double Measurement::Quantile(double q) const { return QuantileOf(seconds, q); }
 double Measurement::Spread() const { return (Quantile(0.9) - Quantile(0.1)) / Median(); }

@@ -27,8 +27,11 @@ struct Measurement {
   std::vector<std::pair<std::string, std::string>> values;  // of the axes
   std::vector<double> seconds;                              // of one call, a round
   std::vector<double> limit_seconds;  // in the same rounds; empty: no limit is known
-  double bytes = 0;                   // of one call; 0: not counted
-  int64_t items = 0;                  // of one call; 0: not counted
+  // How many of the rounds each pass had, in order; empty: all are of one pass. Rounds of a pass
+  // share their tables and their moment.
+  std::vector<int64_t> pass_rounds;
+  double bytes = 0;   // of one call; 0: not counted
+  int64_t items = 0;  // of one call; 0: not counted
   std::string item = "ids";
   std::vector<std::pair<std::string, double>> facts;
   bool cold = true;  // each call found caches full of something else
@@ -38,6 +41,10 @@ struct Measurement {
   // The case without "caches=…". With `cold`, threads and contender it joins rows of a run that
   // timed one state of the caches with those of a run that timed both.
   std::string CaseWithoutCaches() const;
+  size_t Passes() const { return pass_rounds.empty() ? 1 : pass_rounds.size(); }
+  // Adds the samples of a row of the same work as passes that came later, and takes its facts.
+  // Throws Error where one of both has a limit and the other has none.
+  void AddPasses(const Measurement& later);
   double Median() const;
   double Quantile(double q) const;
   double Spread() const;  // (p90 − p10) / median

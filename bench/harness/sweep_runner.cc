@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "bench/harness/cache_flusher.h"
-#include "bench/harness/compare.h"
 #include "bench/harness/machine_axes.h"
+#include "bench/harness/passes.h"
 #include "bench/harness/rounds.h"
 #include "bench/harness/samples.h"
 #include "bench/harness/sweep.h"
@@ -19,7 +19,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr size_t kMaxRounds = 10'000, kMaxPreciseRounds = 1000;
+constexpr size_t kMaxRounds = 10'000;
 
 // An axis that is set and that no case reads would make rows that look as if they depended on it.
 // What one of several cases reads, as parts of a training do, may be set for all.
@@ -182,18 +182,14 @@ class PointRun {
   PointMachine machine_;
 };
 
-void Prepend(const std::vector<double>& before, std::vector<double>& samples) {
-  samples.insert(samples.begin(), before.begin(), before.end());
-}
-
-// Adds the samples of a point's rows to those of the passes before. A contender that this pass left
-// out is left out of all.
-void Append(std::vector<Measurement> rows, std::vector<Measurement>& all) {
+// Adds a pass to a point's rows. A contender that this pass left out is left out of all.
+void AddPass(std::vector<Measurement> rows, std::vector<Measurement>& all) {
   for (Measurement& row : rows)
-    for (const Measurement& before : all)
+    for (Measurement& before : all)
       if (before.contender == row.contender) {
-        Prepend(before.seconds, row.seconds);
-        Prepend(before.limit_seconds, row.limit_seconds);
+        before.AddPasses(row);
+        row = std::move(before);
+        break;
       }
   all = std::move(rows);
 }
@@ -206,7 +202,6 @@ struct Visited {
   std::vector<Measurement> rows;
   Mistakes mistakes;
   std::string name;
-  int next_rounds = 0;  // of its next pass
   bool done = false;
 };
 
@@ -234,7 +229,7 @@ class Sweep {
  private:
   void Visit(size_t p, int pass) {
     Visited& visited = visited_[p];
-    const SweepOptions part = PartOf(visited, pass);
+    const SweepOptions part = PartOf(pass);
     PointRun run(topic_, points_[p], part, visited.mistakes);
     visited.name = run.name();
     const auto between = [&](int round) {
@@ -242,43 +237,31 @@ class Sweep {
     };
     try {
       between(0);
-      Append(run.Run(pass == 0 ? &unread_ : nullptr, between), visited.rows);
+      AddPass(run.Run(pass == 0 ? &unread_ : nullptr, between), visited.rows);
     } catch (const std::exception& error) {
       throw Error(Format("{}: {}", run.name(), error.what()));
     }
-    if (pass + 1 < passes_) return;
-    visited.next_rounds = MoreRounds(visited);
-    visited.done = visited.next_rounds == 0;
+    if (pass + 1 < passes_ || WantsPass(visited.rows)) return;
+    visited.done = true;
+    for (const Measurement& row : visited.rows)
+      if (const std::string text = ImpreciseText(row, options_.precision);
+          options_.note && !text.empty())
+        options_.note(run.name(), text);
     GiveRows();
   }
 
-  // The options of a point's pass.
-  SweepOptions PartOf(const Visited& visited, int pass) const {
-    SweepOptions part = options_;
-    part.rounds = options_.rounds * (pass + 1) / passes_ - options_.rounds * pass / passes_;
-    part.min_seconds = options_.min_seconds / passes_;
-    if (pass > 0) part.note = nullptr;
-    if (pass < passes_) return part;
-    part.rounds = visited.next_rounds;
-    part.min_seconds = 0;
-    return part;
+  bool WantsPass(const std::vector<Measurement>& rows) const {
+    return std::ranges::any_of(
+        rows, [&](const Measurement& row) { return bench::WantsPass(row, options_.precision); });
   }
 
-  // How many the point's next pass has; 0: it is timed well enough, or often enough.
-  int MoreRounds(const Visited& visited) const {
-    const size_t rounds = visited.rows[0].seconds.size();
-    double change = 0;
-    for (const Measurement& row : visited.rows) change = std::max(change, LeastFoundChange(row));
-    if (options_.precision == 0 || change <= options_.precision) return 0;
-    if (rounds >= kMaxPreciseRounds) {
-      if (options_.note)
-        options_.note(visited.name, Format("after {} rounds a change is found from {:.1f} % on",
-                                           rounds, 100 * change));
-      return 0;
-    }
-    const double ratio = std::min(2.0, std::pow(change / options_.precision, 2));
-    const auto wanted = static_cast<size_t>(std::ceil(ratio * static_cast<double>(rounds)));
-    return static_cast<int>(std::min(std::max(wanted, rounds + 1), kMaxPreciseRounds) - rounds);
+  // The options of a pass.
+  SweepOptions PartOf(int pass) const {
+    SweepOptions part = options_;
+    part.rounds = RoundsOfPass(options_.rounds, passes_, pass);
+    part.min_seconds = options_.min_seconds / passes_;
+    if (pass > 0) part.note = nullptr;
+    return part;
   }
 
   // The rows of all points that are done, up to the first that is not.

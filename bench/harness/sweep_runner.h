@@ -21,8 +21,8 @@ struct SweepOptions {
   // one run to the next.
   int passes = 1;
   double min_seconds = 0;  // rounds go on until ours took as long, all together
-  // Passes go on until each row is so well known that CompareRuns finds a change of this share of
-  // its speed (LeastFoundChange), with at most 1,000 rounds of a point. 0: they do not.
+  // Passes of a point go on, each with as many rounds as the ones before, while a row of it wants
+  // one (WantsPass). 0: they do not.
   double precision = 0;
   CallCounters* counters = nullptr;  // rows have what these count as facts
   bool details = false;              // rows have the facts of Work::details, too

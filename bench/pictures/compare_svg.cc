@@ -14,7 +14,7 @@ constexpr double kLine = 18, kLabelRoom = 360, kValueRoom = 160, kLeastSpan = 1.
 
 // The color of each verdict.
 size_t SeriesOf(Verdict verdict) {
-  constexpr size_t kSeries[] = {2, 5, 0, 7};  // green, red, blue, grey
+  constexpr size_t kSeries[] = {2, 5, 0, 7, 7};  // green, red, blue, grey, grey
   return kSeries[static_cast<int>(verdict)];
 }
 
@@ -38,8 +38,10 @@ ChartAxis AxisOf(const std::vector<RowChange>& rows) {
 double DrawVerdicts(SvgCanvas& canvas, double y) {
   std::vector<LegendEntry> entries;
   for (const Verdict verdict :
-       {Verdict::kFaster, Verdict::kSlower, Verdict::kSame, Verdict::kTooFewRounds})
-    entries.push_back({SeriesClass('s', SeriesOf(verdict)), ToString(verdict)});
+       {Verdict::kFaster, Verdict::kSlower, Verdict::kSame, Verdict::kUnclear})
+    entries.push_back({SeriesClass('s', SeriesOf(verdict)), verdict == Verdict::kUnclear
+                                                                ? "unclear, or too few rounds"
+                                                                : ToString(verdict)});
   return DrawLegend(canvas, y, entries);
 }
 

@@ -24,6 +24,10 @@ std::vector<double> About(double middle) {
   return samples;
 }
 
+bool IsChange(Verdict verdict) {
+  return verdict == Verdict::kFaster || verdict == Verdict::kSlower;
+}
+
 RowChange ChangeOf(const Measurement& before, const Measurement& now) {
   const RunComparison comparison = CompareRuns(MadeUpRun({before}), MadeUpRun({now}));
   return comparison.rows.at(0);
@@ -71,6 +75,14 @@ TEST(CompareTest, SmallChangesAreNone) {
   EXPECT_EQ(ChangeOf(MadeUpRow("a", "tessera", About(1)), MadeUpRow("a", "tessera", About(1.015)))
                 .verdict,
             Verdict::kSame);
+}
+
+TEST(CompareTest, AWideIntervalProvesNothing) {
+  const std::vector<double> wide = {0.8, 0.9, 1, 1.1, 1.2, 1.3};
+  const RunComparison unclear = CompareRuns(MadeUpRun({MadeUpRow("a", "tessera", wide)}),
+                                            MadeUpRun({MadeUpRow("a", "tessera", wide)}));
+  EXPECT_EQ(unclear.rows[0].verdict, Verdict::kUnclear);
+  EXPECT_THAT(ComparisonText(unclear), HasSubstr("0 faster, 0 slower, 0 the same, 1 unclear ("));
 }
 
 TEST(CompareTest, FiveRoundsDecideAndFewerAreSaidToBeTooFew) {
@@ -142,7 +154,7 @@ TEST(CompareTest, TheLeastFoundChangeIsFoundInNineteenOfTwentyPairs) {
       mean += change / kPairs;
       found +=
           ChangeOf(before, DrawnRow(1 + change, rounds, 3 * pair + 2)).verdict == Verdict::kSlower;
-      invented += ChangeOf(before, DrawnRow(1, rounds, 3 * pair + 2)).verdict != Verdict::kSame;
+      invented += IsChange(ChangeOf(before, DrawnRow(1, rounds, 3 * pair + 2)).verdict);
     }
     EXPECT_NEAR(mean, std::expm1(4.22 * 0.08 * std::sqrt(2.0 / rounds)), 0.15 * mean);
     EXPECT_GT(found, 0.9 * kPairs) << rounds;
@@ -150,6 +162,47 @@ TEST(CompareTest, TheLeastFoundChangeIsFoundInNineteenOfTwentyPairs) {
   }
   EXPECT_EQ(LeastFoundChange(MadeUpRow("a", "tessera", {1, 1.1, 1.2})),
             std::numeric_limits<double>::infinity());
+}
+
+TEST(CompareTest, WhatRoundsOfAPassShareIsNoChange) {
+  int invented_by_passes = 0, invented_by_rounds = 0;
+  constexpr int kPairs = 400;
+  std::mt19937 draws(1);
+  for (int pair = 0; pair < kPairs; ++pair) {
+    Measurement before = RowOfPasses("a", DrawnPasses(1, 0.05, 5, draws)),
+                now = RowOfPasses("a", DrawnPasses(1, 0.05, 5, draws));
+    const RowChange by_passes = ChangeOf(before, now);
+    EXPECT_TRUE(by_passes.by_passes);
+    invented_by_passes += IsChange(by_passes.verdict);
+    before.pass_rounds.clear();
+    const RowChange by_rounds = ChangeOf(before, now);
+    EXPECT_FALSE(by_rounds.by_passes) << "both need passes";
+    invented_by_rounds += IsChange(by_rounds.verdict);
+  }
+  EXPECT_LE(invented_by_passes, 0.02 * kPairs);
+  EXPECT_GT(invented_by_rounds, 0.1 * kPairs);
+}
+
+TEST(CompareTest, AVerdictOfPassesNeedsFiveInBothRuns) {
+  const std::vector<std::vector<double>> slow(5, {2, 2.01, 1.99}), fast(5, {1, 1.01, 0.99});
+  const RowChange decided = ChangeOf(RowOfPasses("a", slow), RowOfPasses("a", fast));
+  EXPECT_TRUE(decided.by_passes);
+  EXPECT_EQ(decided.verdict, Verdict::kFaster);
+  EXPECT_NEAR(decided.speed, 2, 1e-9);
+  const RowChange by_rounds =
+      ChangeOf(RowOfPasses("a", slow), RowOfPasses("a", {fast.begin(), fast.begin() + 4}));
+  EXPECT_FALSE(by_rounds.by_passes);
+}
+
+TEST(CompareTest, SaysWhatAVerdictRestsOn) {
+  const Measurement passes = RowOfPasses("a", {{1}, {1.1}, {1.2}, {1.3}, {1.4}});
+  Measurement rounds = MadeUpRow("b", "tessera", passes.seconds);
+  const std::string alike = ComparisonText(CompareRuns(MadeUpRun({passes}), MadeUpRun({passes})));
+  EXPECT_THAT(alike, HasSubstr("over the medians of passes"));
+  EXPECT_THAT(alike, Not(HasSubstr("compared by rounds")));
+  const BenchRun mixed = MadeUpRun({passes, rounds});
+  EXPECT_THAT(ComparisonText(CompareRuns(mixed, mixed)),
+              HasSubstr("1 of 2 rows are compared by rounds, as a run has fewer than 5 passes"));
 }
 
 TEST(CompareTest, JoinsRowsOfTheSameWorkWhateverTheyAreCalled) {

@@ -10,6 +10,7 @@ namespace tessera::bench {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string ErrorOf(const std::string& text) {
   try {
@@ -34,6 +35,7 @@ BenchRun WholeRun() {
   row.item = "examples";
   row.values = {{"dim", "128"}, {"skew", "zipf:1.05"}};
   row.facts = {{"distinct", 12.5}};
+  row.pass_rounds = {1, 2};
   Measurement warm = MadeUpRow("call", "a \"plain\" loop", {1e-6});
   warm.cold = false;
   return MadeUpRun({row, warm});
@@ -56,6 +58,7 @@ TEST(MeasurementJsonTest, ReadsBackWhatItWrites) {
     EXPECT_EQ(a.facts, b.facts);
     EXPECT_EQ(a.seconds, b.seconds);
     EXPECT_EQ(a.limit_seconds, b.limit_seconds);
+    EXPECT_EQ(a.pass_rounds, b.pass_rounds);
     EXPECT_EQ(a.bytes, b.bytes);
     EXPECT_EQ(a.items, b.items);
     EXPECT_EQ(a.item, b.item);
@@ -87,6 +90,12 @@ TEST(MeasurementJsonTest, TakesOneLimitForAllRounds) {
   EXPECT_EQ(run.rows[0].threads, 1);
 }
 
+TEST(MeasurementJsonTest, FilesThatNameNoPassesHaveOne) {
+  const BenchRun run = RunFromJson(WithRow(R"("samples": [2, 4, 8])"), "x.json");
+  EXPECT_EQ(run.rows[0].Passes(), 1u);
+  EXPECT_THAT(RunToJson(run), Not(HasSubstr("passes"))) << "older programs read it, too";
+}
+
 TEST(MeasurementJsonTest, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(ErrorOf("{"), HasSubstr("old.json: "));
   EXPECT_THAT(ErrorOf(R"({"rows": []})"), HasSubstr("topic: the key is missing"));
@@ -98,6 +107,10 @@ TEST(MeasurementJsonTest, SaysWhatIsWrongAndWhere) {
               HasSubstr("rows[0].samples[1]: expected seconds above 0, got 0"));
   EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1, 2], "limit_samples": [1])")),
               HasSubstr("expected 2 seconds, one for each sample, got 1"));
+  EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1, 2, 3], "passes": [1, 1])")),
+              HasSubstr("rows[0].passes: expected 3 rounds in all, one for each sample, got 2"));
+  EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1, 2, 3], "passes": [4, -1])")),
+              HasSubstr("rows[0].passes: expected numbers of rounds from 1 to 3, got 4"));
   EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1], "facts": {"a": "b"})")),
               HasSubstr("rows[0].facts.a: expected a number"));
   EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1], "speed": 3)")),

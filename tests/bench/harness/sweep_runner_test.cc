@@ -124,38 +124,44 @@ TEST(RunPointsTest, LeavesOutWrongContendersAndSaysSoAtTheEnd) {
   EXPECT_EQ(checks["first"], 1) << "it was left out of the second pass, too";
 }
 
-// Rounds of a point whose every second call takes far longer.
-TEST(RunPointsTest, GoesOnUntilChangesAreFoundOrRoundsAreMany) {
+// A point whose every third pass takes far longer.
+TEST(RunPointsTest, GoesOnUntilChangesAreFoundOrPassesAreMany) {
   Fake fake;
-  std::vector<size_t> rounds;
+  std::vector<size_t> passes;
   std::vector<std::string> notes;
+  int made = 0;
   fake.topic.make = [&](Context&, const Point& point) {
-    const bool uneven = point.Text("dim") == "1";
+    const bool slow = point.Text("dim") == "1" && ++made % 3 == 0;
     Work work;
-    work.contenders = {{"a", [uneven](int round) {
-                          volatile int64_t steps = uneven && round % 2 == 0 ? 500'000 : 10'000;
+    work.contenders = {{"a", [slow](int) {
+                          volatile int64_t steps = slow ? 500'000 : 10'000;
                           while (steps > 0) steps = steps - 1;
                         }}};
     return work;
   };
   const auto run = [&](double precision) {
-    rounds.clear();
+    passes.clear();
     notes.clear();
     SweepOptions options = {
         .rounds = 10, .passes = 2, .precision = precision, .flush_bytes = kSmallFlush};
-    options.rows = [&](const auto& rows) { rounds.push_back(rows[0].seconds.size()); };
+    options.rows = [&](const auto& rows) {
+      passes.push_back(rows[0].Passes());
+      EXPECT_EQ(rows[0].seconds.size(), 5 * rows[0].Passes());
+    };
     options.note = [&](const std::string&, const std::string& note) { notes.push_back(note); };
     const AxisValues flags = {{"dim", {"1", "2"}}, {"threads", {"1"}}, {"caches", {"cold"}}};
     RunPoints(fake.topic, PointsOf(fake.topic, "", flags), options);
   };
-  run(1e6);
-  EXPECT_THAT(rounds, ElementsAre(10, 10));
+  run(0);
+  EXPECT_THAT(passes, ElementsAre(2, 2));
+  run(1e9);
+  EXPECT_THAT(passes, ElementsAre(5, 5)) << "fewer decide nothing";
   run(1e-9);  // equal samples, as a coarse clock gives, may tell the second point's any change
-  EXPECT_EQ(rounds[0], 1000);
+  EXPECT_EQ(passes[0], 100);
   ASSERT_FALSE(notes.empty());
-  EXPECT_THAT(notes, Each(HasSubstr("after 1000 rounds a change is found from ")));
-  run(0.5);
-  EXPECT_GT(rounds[0], 10);
+  EXPECT_THAT(notes, Each(HasSubstr("a: after 100 passes a change is found from ")));
+  run(10);
+  EXPECT_GT(passes[0], 5);
   EXPECT_TRUE(notes.empty()) << notes[0];
 }
 
@@ -194,19 +200,19 @@ TEST(RunPointsTest, GivesARowAContender) {
   }
 }
 
-TEST(RunPointsTest, RunsEveryPoint) {
-  Fake fake;
-  const auto rows = fake.Run({.rounds = 1}, {{"dim", {"1", "2", "3"}}, {"threads", {"1"}}});
-  ASSERT_EQ(rows.size(), 6u);
-  EXPECT_EQ(rows[4].Name(), "fake/dim=3/1t");
-}
-
 TEST(RunPointsTest, FactsThatAreKnownAfterwardsAreOfOursAlone) {
   Fake fake;
   const std::vector<Measurement> rows = fake.Run({.rounds = 3});
   ASSERT_EQ(rows[0].facts.size(), 2u);
   EXPECT_EQ(rows[0].facts[1].first, "calls");
   EXPECT_EQ(rows[1].facts.size(), 1u);
+}
+
+TEST(RunPointsTest, RunsEveryPoint) {
+  Fake fake;
+  const auto rows = fake.Run({.rounds = 1}, {{"dim", {"1", "2", "3"}}, {"threads", {"1"}}});
+  ASSERT_EQ(rows.size(), 6u);
+  EXPECT_EQ(rows[4].Name(), "fake/dim=3/1t");
 }
 
 TEST(RunPointsTest, ShortWarmCallsAreTimedTogether) {
