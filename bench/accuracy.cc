@@ -1,22 +1,25 @@
 // How far the harness can be trusted on this machine, as three figures:
 //
 //   call     what it says of a call of some microsecond, over a loop written by hand
-//   same     of rows that are run twice, the share that --compare calls the same
-//   slower   of rows that are run again with 5 % of work added, the share that it calls slower
+//   same     of rows that are run twice, the share that is called the same
+//   slower   of rows that are run again with 5 % of work added, the share that is called slower
 //
-// All topics that need no files of others are run, at small sizes, one whole run after the other,
-// as two commands would.
+// All topics that need no files of others are run, at small sizes, passes in turn as --against
+// does; or one whole run after the other, as --compare does.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/files/measurement_json.h"
 #include "bench/harness/bench_main.h"
 #include "bench/harness/compare.h"
+#include "bench/harness/in_turn.h"
+#include "bench/harness/passes.h"
 #include "bench/harness/samples.h"
 #include "bench/harness/sweep.h"
 #include "bench/harness/sweep_runner.h"
@@ -36,6 +39,7 @@ struct Flags {
   int rounds = 15, passes = 5;
   double min_time = 0, precision = 0;
   int64_t flush_mib = 0;
+  bool one_by_one = false;
 };
 
 // ---- work of a known time
@@ -159,28 +163,50 @@ const std::map<std::string, AxisValues>& SmallSizes() {
   return sizes;
 }
 
-BenchRun RunAll(const Topic& topic, const Flags& flags) {
+std::vector<Point> PointsOfAll(const Topic& topic) {
   AxisValues axes = SmallSizes().at(topic.name);
   if (topic.name != "comm" && topic.name != "plan") axes["threads"] = {"1"};
+  return PointsOf(topic, "", axes);
+}
+
+BenchRun RunPassesOf(const Topic& topic, const std::vector<Point>& points, SweepOptions options,
+                     const Flags& flags) {
   BenchRun run{.machine = MachineName(),
                .date = "",
                .topic = topic.name,
-               .rounds = flags.rounds,
+               .rounds = options.rounds,
                .cold = topic.cold,
                .rows = {}};
-  RunPoints(topic, PointsOf(topic, "", axes),
-            {.rounds = flags.rounds,
-             .passes = flags.passes,
-             .min_seconds = flags.min_time,
-             .precision = flags.precision / 100,
-             .flush_bytes = flags.flush_mib << 20,
-             .rows = [&](const std::vector<Measurement>& rows) {
-               run.rows.insert(run.rows.end(), rows.begin(), rows.end());
-             }});
+  options.flush_bytes = flags.flush_mib << 20;
+  options.rows = [&](const std::vector<Measurement>& rows) {
+    run.rows.insert(run.rows.end(), rows.begin(), rows.end());
+  };
+  RunPoints(topic, points, options);
   return run;
 }
 
-// The topic with a share of work added to each contender, as long as it took in `run`.
+BenchRun WholeRun(const Topic& topic, const Flags& flags) {
+  return RunPassesOf(topic, PointsOfAll(topic),
+                     {.rounds = flags.rounds,
+                      .passes = flags.passes,
+                      .min_seconds = flags.min_time,
+                      .precision = flags.precision / 100},
+                     flags);
+}
+
+BenchRun OnePass(const Topic& topic, const Flags& flags, int pass,
+                 const std::optional<CaseNames>& cases) {
+  std::vector<Point> points = PointsOfAll(topic);
+  std::erase_if(points,
+                [&](const Point& point) { return cases && !cases->contains(point.label()); });
+  return RunPassesOf(topic, points,
+                     {.rounds = RoundsOfPass(flags.rounds, flags.passes, pass),
+                      .min_seconds = flags.min_time / flags.passes},
+                     flags);
+}
+
+// The topic with a share of work added to each contender, as long as it took in `run`, which is
+// there as long as the topic.
 Topic Slower(const Topic& topic, const BenchRun& run) {
   Topic slower = topic;
   slower.make = [&topic, &run](Context& ctx, const Point& point) {
@@ -198,8 +224,29 @@ Topic Slower(const Topic& topic, const BenchRun& run) {
   return slower;
 }
 
+enum Side { kSecond, kFirst, kSlower, kSides };
+
+// A run of the topic, another one, and one with work added: in turn, or one after the other.
+std::vector<BenchRun> RunSides(const Topic& topic, const Flags& flags) {
+  std::vector<BenchRun> runs(kSides);
+  if (flags.one_by_one) {
+    runs[kFirst] = WholeRun(topic, flags);
+    runs[kSecond] = WholeRun(topic, flags);
+    runs[kSlower] = WholeRun(Slower(topic, runs[kSecond]), flags);
+    return runs;
+  }
+  const BenchRun known = RunPassesOf(topic, PointsOfAll(topic),
+                                     {.rounds = flags.rounds, .passes = flags.passes}, flags);
+  const Topic slower = Slower(topic, known);
+  const PassOf pass_of = [&](size_t side, int pass, const std::optional<CaseNames>& cases) {
+    return OnePass(side == kSlower ? slower : topic, flags, pass, cases);
+  };
+  RunInTurn(flags.passes, flags.precision / 100, pass_of, runs);
+  return runs;
+}
+
 struct Counts {
-  int64_t rows = 0, as_said = 0;
+  int64_t rows = 0, as_said = 0, unclear = 0;
 };
 
 // Counts the verdicts, and prints those that are others.
@@ -207,6 +254,7 @@ void Count(const BenchRun& before, const BenchRun& now, Verdict said, Counts& co
   for (const RowChange& row : CompareRuns(before, now).rows) {
     ++counts.rows;
     counts.as_said += row.verdict == said;
+    counts.unclear += row.verdict == Verdict::kUnclear;
     if (row.verdict != said)
       std::printf("  %s %s: %s, %.3fx (%.3f to %.3f), where it is %s\n", row.name.c_str(),
                   row.contender.c_str(), ToString(row.verdict).c_str(), row.speed, row.speed_low,
@@ -220,9 +268,10 @@ void Keep(const Flags& flags, const BenchRun& run, const char* name) {
 }
 
 void Print(const char* name, const Counts& counts) {
-  std::printf("%s: %lld of %lld rows, %.1f %%\n", name, static_cast<long long>(counts.as_said),
-              static_cast<long long>(counts.rows),
-              100 * static_cast<double>(counts.as_said) / static_cast<double>(counts.rows));
+  std::printf("%s: %lld of %lld rows, %.1f %%; %lld are unclear\n", name,
+              static_cast<long long>(counts.as_said), static_cast<long long>(counts.rows),
+              100 * static_cast<double>(counts.as_said) / static_cast<double>(counts.rows),
+              static_cast<long long>(counts.unclear));
 }
 
 void PrintVerdicts(const Flags& flags) {
@@ -234,13 +283,12 @@ void PrintVerdicts(const Flags& flags) {
   Counts same, slower;
   for (const Topic* topic : Topics()) {
     if (!wanted(*topic)) continue;
-    const BenchRun first = RunAll(*topic, flags), second = RunAll(*topic, flags);
-    const BenchRun third = RunAll(Slower(*topic, second), flags);
-    Keep(flags, first, "first");
-    Keep(flags, second, "second");
-    Keep(flags, third, "slower");
-    Count(first, second, Verdict::kSame, same);
-    Count(second, third, Verdict::kSlower, slower);
+    const std::vector<BenchRun> runs = RunSides(*topic, flags);
+    Keep(flags, runs[kFirst], "first");
+    Keep(flags, runs[kSecond], "second");
+    Keep(flags, runs[kSlower], "slower");
+    Count(runs[kFirst], runs[kSecond], Verdict::kSame, same);
+    Count(runs[kSecond], runs[kSlower], Verdict::kSlower, slower);
     std::fflush(stdout);
   }
   Print("same", same);
@@ -256,8 +304,12 @@ int Main(int argc, char** argv) {
   app.add_option("--min-time", flags.min_time, "as of tessera bench");
   app.add_option("--precision", flags.precision, "as of tessera bench");
   app.add_option("--flush-mib", flags.flush_mib, "as of tessera bench");
+  app.add_flag("--one-by-one", flags.one_by_one, "one whole run after the other, not in turn");
   app.add_option("--keep", flags.folder, "a folder for the data files of the runs");
   CLI11_PARSE(app, argc, argv);
+  if (flags.passes < 1 || flags.rounds < flags.passes)
+    throw Error(Format("--rounds {}: expected at least {}, one for each of --passes", flags.rounds,
+                       flags.passes));
   PrintCall(flags);
   PrintVerdicts(flags);
   return 0;

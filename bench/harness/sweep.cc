@@ -3,6 +3,7 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "bench/harness/measurement.h"
 #include "runtime/base/check.h"
@@ -181,6 +182,18 @@ std::vector<Point> OnlyMatching(const std::vector<Point>& points, const std::str
     throw Error(
         Format("--only: '{}' matches none of {} cases; --list prints them", regex, points.size()));
   return kept;
+}
+
+std::string OnlyThese(const std::set<std::string>& labels) {
+  std::string text;
+  for (const std::string& label : labels) {
+    text += text.empty() ? "^(" : "|";
+    for (const char c : label) {
+      if (std::strchr(".[]{}()\\*+?|^$", c) != nullptr) text += '\\';
+      text += c;
+    }
+  }
+  return text + ")$";
 }
 
 std::string ListOfNames(const std::vector<std::string>& names) {

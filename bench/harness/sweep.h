@@ -6,6 +6,7 @@
 // than the first one; a suite's points have names of their own. The label names the caches only
 // where a run has both states of them: "dim=64,caches=warm".
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ std::vector<Point> PointsOf(const Topic& topic, const std::string& suite, const 
 // The points whose label the regular expression (POSIX extended, found anywhere) matches; "": all.
 // Throws Error where it is none or matches nothing.
 std::vector<Point> OnlyMatching(const std::vector<Point>& points, const std::string& regex);
+
+// A regular expression for OnlyMatching that matches these labels alone. REQUIRES: one at least.
+std::string OnlyThese(const std::set<std::string>& labels);
 
 // "peers, growth or zipf".
 std::string ListOfNames(const std::vector<std::string>& names);

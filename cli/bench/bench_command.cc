@@ -5,14 +5,17 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "bench/facts/call_counters.h"
 #include "bench/harness/compare.h"
+#include "bench/harness/passes.h"
 #include "bench/harness/result_table.h"
 #include "bench/harness/run_context.h"
 #include "bench/harness/sweep.h"
 #include "bench/harness/sweep_runner.h"
 #include "bench/topics.h"
+#include "cli/bench/bench_against.h"
 #include "cli/bench/bench_files.h"
 #include "cli/bench/bench_show.h"
 #include "cli/command.h"
@@ -37,6 +40,7 @@ constexpr char kFooter[] =
     "lookup.svg\n"
     "  tessera bench lookup --suite peers --only '^D128' --json old.json\n"
     "  tessera bench lookup --suite peers --only '^D128' --compare old.json --svg changes.svg\n"
+    "  tessera bench lookup --suite peers --only '^D128' --against old/tessera --precision 5\n"
     "\n"
     "Several values of an axis are a sweep. Times are the least and percentiles over rounds; rates "
     "and shares follow from the median, and '!' marks one whose 10th to 90th percentile spread by "
@@ -64,11 +68,18 @@ struct Flags {
   bench::AxisValues axes;
   std::string suite, only;
   BenchFiles files;
-  int rounds = 15, passes = 1;
+  int rounds = 15;
+  std::optional<int> passes;
   double min_time = 0, precision = 0;  // precision: percent
   int64_t flush_mib = 0;
   std::string memory_limit;
   bool list = false, cold = false, warm = false, details = false, counters = false;
+
+  bool IsAgainst() const { return !files.against.empty(); }
+  int Passes() const {
+    const bool units = precision > 0 || IsAgainst();  // of what is said of changes
+    return passes.value_or(units ? static_cast<int>(bench::kLeastPasses) : 1);
+  }
 };
 
 std::string Today() {
@@ -92,10 +103,14 @@ std::vector<std::pair<std::string, std::string>> ContextOfRun() {
 
 std::string Heading(const bench::Topic& topic, const bench::BenchRun& run, bool warm_too,
                     const Flags& flags) {
-  return Format("{}: {}\n{}{}; {}{} caches, {} rounds{}\n\n", topic.name, topic.help,
+  const std::string in_turn =
+      flags.IsAgainst() ? Format("{} passes of each program, in turn: {} (old), this one (new)\n",
+                                 flags.Passes(), flags.files.against)
+                        : "";
+  return Format("{}: {}\n{}{}; {}{} caches, {} rounds{}\n{}\n", topic.name, topic.help,
                 topic.limit.empty() ? "" : "Limit: " + topic.limit + ".\n", run.machine,
                 run.CachesText(), warm_too ? " and warm" : "", run.rounds,
-                flags.precision > 0 || flags.min_time > 0 ? " or more" : "");
+                flags.precision > 0 || flags.min_time > 0 ? " or more" : "", in_turn);
 }
 
 // The fastest first.
@@ -119,7 +134,7 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
   bench::RunPoints(
       topic, points,
       {.rounds = flags.rounds,
-       .passes = flags.passes,
+       .passes = flags.Passes(),
        .min_seconds = flags.min_time,
        .precision = flags.precision / 100,
        .counters = flags.counters ? &counters : nullptr,
@@ -164,6 +179,70 @@ bench::AxisValues AxesWithCaches(const Flags& flags) {
   return axes;
 }
 
+// The words of a pass in a process of its own, but those of its rounds, cases and files.
+std::vector<std::string> WordsOfPass(const Flags& flags) {
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& flag, const std::string& value) {
+    words.push_back(value.empty() ? "--" + flag : Format("--{}={}", flag, value));
+  };
+  for (const auto& [axis, values] : AxesWithCaches(flags)) add(axis, internal::Joined(values, ","));
+  for (const RulePlugin* plugin : LoadedRulePlugins()) add("plugin", plugin->path);
+  if (!flags.suite.empty()) add("suite", flags.suite);
+  if (!flags.memory_limit.empty()) add("memory-limit", flags.memory_limit);
+  if (flags.flush_mib > 0) add("flush-mib", std::to_string(flags.flush_mib));
+  if (flags.details) add("details", "");
+  return words;
+}
+
+AgainstRun AgainstRunOf(const bench::Topic& topic, const std::vector<bench::Point>& points,
+                        const Flags& flags) {
+  std::set<std::string> cases;
+  for (const bench::Point& point : points) cases.insert(point.label());
+  return {.binary = flags.files.against,
+          .topic = topic.name,
+          .words = WordsOfPass(flags),
+          .only = flags.only,
+          .rounds = flags.rounds,
+          .passes = flags.Passes(),
+          .min_time = flags.min_time,
+          .precision = flags.precision / 100,
+          .cases = cases.size()};
+}
+
+// Times the points in this program and another, and prints this one's rows; `old` has the other's.
+void MeasureInTurn(const AgainstRun& against, const std::vector<bench::Point>& points,
+                   const Flags& flags, std::optional<bench::BenchRun>& old, bench::BenchRun& run) {
+  MeasureProgress progress;
+  std::vector<bench::BenchRun> runs;
+  const auto take = [&] {
+    progress.Clear();
+    if (runs.size() < 2 || runs[1].rows.empty()) return;
+    old = runs[0];
+    run.rows = runs[1].rows;
+    run.rounds = runs[1].rounds;
+    std::fputs(bench::ResultTable(points, flags.details).Lines(run.rows).c_str(), stdout);
+    for (const bench::BenchRun& program : runs)
+      for (const bench::Measurement& row : program.rows)
+        if (const std::string text = bench::ImpreciseText(row, against.precision); !text.empty())
+          std::printf("%s: %s\n", row.Name().c_str(), text.c_str());
+  };
+  try {
+    RunAgainst(
+        against,
+        {.progress = [&](const std::string& what, double over) { progress.Show(what, over); },
+         .note =
+             [&](const std::string& line) {
+               progress.Clear();
+               std::printf("%s\n", line.c_str());
+             }},
+        runs);
+  } catch (...) {
+    take();
+    throw;
+  }
+  take();
+}
+
 int RunTopic(const bench::Topic& topic, const Flags& flags) {
   const std::vector<bench::Point> points =
       bench::OnlyMatching(bench::PointsOf(topic, flags.suite, AxesWithCaches(flags)), flags.only);
@@ -175,9 +254,11 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
   }
   CheckPointsMemory(topic, points, flags);
   WarnOfPlugins();
-  const std::optional<bench::BenchRun> old = flags.files.OldRun();
+  std::optional<bench::BenchRun> old = flags.files.OldRun();
   flags.files.CheckOutputs();
   WatchForInterrupt();
+  const AgainstRun against = AgainstRunOf(topic, points, flags);
+  if (flags.IsAgainst()) CheckAgainst(against);
   const auto cold = [&](const bench::Point& point) { return bench::StartsCold(topic, point); };
   const bool any_cold = std::any_of(points.begin(), points.end(), cold);
   const bool all_cold = std::all_of(points.begin(), points.end(), cold);
@@ -192,7 +273,10 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
   std::fputs(Heading(topic, run, any_cold && !all_cold, flags).c_str(), stdout);
   std::exception_ptr failure;  // what was measured before it is kept
   try {
-    Measure(topic, points, flags, run);
+    if (flags.IsAgainst())
+      MeasureInTurn(against, points, flags, old, run);
+    else
+      Measure(topic, points, flags, run);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -244,7 +328,8 @@ void AddTopic(Command bench, const bench::Topic& topic) {
   if (!topic.suites.empty()) command.Add("--suite", f->suite, SuitesHelp(topic)).Value("NAME");
   command.Add("--only", f->only, "Only cases whose name this regular expression matches")
       .Value("REGEX");
-  command.Add("--list", f->list, "Print the names of the cases, and time nothing");
+  const Flag list =
+      command.Add("--list", f->list, "Print the names of the cases, and time nothing");
   command.Add("--rounds", f->rounds, "Times that each contender is timed")
       .Within(NumbersFrom(1, 10000))
       .ShowDefault()
@@ -255,7 +340,7 @@ void AddTopic(Command bench, const bench::Topic& topic) {
           "Go through all cases so often, each time with a part of the rounds: comparisons of runs "
           "on a machine that others use need 5")
       .Within(NumbersFrom(1, 10000))
-      .ShowDefault()
+      .ShowDefault("1; with --precision and --against 5")
       .Value("N");
   command
       .Add("--min-time", f->min_time,
@@ -265,8 +350,8 @@ void AddTopic(Command bench, const bench::Topic& topic) {
       .Value("SECONDS");
   command
       .Add("--precision", f->precision,
-           "Go through the cases again until each is timed so well that --compare would find a "
-           "change of this many percent in 19 of 20 runs (at most 1,000 rounds a case)")
+           "Go through the cases again until each is timed so well that a comparison would find a "
+           "change of this many percent in 19 of 20 runs (at most 100 passes of a case)")
       .Within(NumbersFrom(0.1, 100.0))
       .Value("PERCENT");
   Flag cold = command.Add("--cold", f->cold, "Short for --caches cold").Excludes(caches);
@@ -277,9 +362,10 @@ void AddTopic(Command bench, const bench::Topic& topic) {
       .Within(NumbersFrom(1, 1 << 20))
       .Value("N");
   command.Add("--details", f->details, topic.details.empty() ? kDetailsHelp : topic.details);
-  command.Add("--counters", f->counters, kCountersHelp);
+  const Flag counters = command.Add("--counters", f->counters, kCountersHelp);
   AddMemoryLimitFlag(command, f->memory_limit);
-  f->files.AddTo(command);
+  const Flag compare = f->files.AddTo(command);
+  f->files.AddAgainstTo(command).Excludes(compare).Excludes(list).Excludes(counters);
   command.Run([f, &topic] { return RunTopic(topic, *f); });
 }
 

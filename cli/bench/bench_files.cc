@@ -15,7 +15,7 @@
 
 namespace tessera::cli {
 
-void BenchFiles::AddTo(Command command) {
+Flag BenchFiles::AddTo(Command command) {
   command.Add("--json", json, "Write the results, with all samples").Value("FILE");
   command
       .Add("--gbench", gbench,
@@ -24,11 +24,25 @@ void BenchFiles::AddTo(Command command) {
   command.Add("--csv", csv, "Write the results as a table").Value("FILE");
   command
       .Add("--svg", svg,
-           "Draw the results: bars, or lines along the sweep's axis; with --compare, the change of "
-           "each row's speed with its interval")
+           "Draw the results: bars, or lines along the sweep's axis; with --compare or --against, "
+           "the change of each row's speed with its interval")
       .Value("FILE");
-  command.Add("--compare", compare, "Say what changed since a file that --json wrote")
+  return command.Add("--compare", compare, "Say what changed since a file that --json wrote")
       .Value("FILE");
+}
+
+Flag BenchFiles::AddAgainstTo(Command command) {
+  Flag flag =
+      command
+          .Add("--against", against,
+               "Say what changed since another build, this program or another tessera: "
+               "passes of both run in turn, each in a process of its own, so that a machine "
+               "that drifts is no change of yours")
+          .Value("BINARY");
+  command.Add("--json-against", json_against, "Write the results of the program of --against")
+      .Needs(flag)
+      .Value("FILE");
+  return flag;
 }
 
 void BenchFiles::AddRooflineTo(Command command) {
@@ -45,8 +59,9 @@ void BenchFiles::AddRooflineTo(Command command) {
 }
 
 void BenchFiles::CheckOutputs(const std::string& shown) const {
-  Outputs outputs(/*overwrite=*/false, {compare, shown, limits});
+  Outputs outputs(/*overwrite=*/false, {compare, against, shown, limits});
   outputs.AddReport(json, kBenchRun);
+  outputs.AddReport(json_against, kBenchRun);
   outputs.AddReport(gbench, kGoogleBenchmark);
   outputs.AddReport(csv, kBenchTable);
   outputs.AddReport(svg, kBenchPicture);
@@ -70,12 +85,13 @@ void BenchFiles::Write(const bench::BenchRun& run,
                        const std::optional<bench::BenchRun>& old) const {
   if (run.rows.empty()) return;
   if (!json.empty()) ReplaceTextFile(json, bench::RunToJson(run));
+  if (!json_against.empty()) ReplaceTextFile(json_against, bench::RunToJson(*old));
   if (!gbench.empty()) ReplaceTextFile(gbench, bench::RunToGoogleBenchmarkJson(run));
   if (!csv.empty()) ReplaceTextFile(csv, bench::RunToCsv(run));
   if (!svg.empty())
     ReplaceTextFile(svg, old ? bench::ComparisonSvg(*old, run) : bench::RunToSvg(run));
   if (!roofline.empty()) ReplaceTextFile(roofline, Roofline(run));
-  for (const std::string& path : {json, gbench, csv, svg, roofline})
+  for (const std::string& path : {json, json_against, gbench, csv, svg, roofline})
     if (!path.empty()) Note("written to " + path, {{"path", path}});
 }
 

@@ -1,6 +1,7 @@
 #ifndef TESSERA_CLI_BENCH_BENCH_FILES_H_
 #define TESSERA_CLI_BENCH_BENCH_FILES_H_
-// The files of `tessera bench`: what a run is written to, and the run it is compared with.
+// The files of `tessera bench`: what a run is written to, and the run, or the program, that it is
+// compared with.
 #include <optional>
 #include <string>
 
@@ -12,17 +13,20 @@ namespace tessera::cli {
 
 struct BenchFiles {
   std::string json, gbench, csv, svg, compare;
-  std::string roofline, limits;  // of `show` alone
+  std::string against, json_against;  // of measuring alone
+  std::string roofline, limits;       // of `show` alone
 
-  // REQUIRES: this outlives the command's action.
-  void AddTo(Command command);
+  // REQUIRES: this outlives the command's action. Returns the flag of `compare`, `against`.
+  Flag AddTo(Command command);
+  Flag AddAgainstTo(Command command);
   void AddRooflineTo(Command command);
   // Throws Error unless all that is to be written can be, said before the work. `shown`: a file
   // that the command reads beside `compare`.
   void CheckOutputs(const std::string& shown = "") const;
   // That of --compare, read before the work. Throws Error where it is none.
   std::optional<bench::BenchRun> OldRun() const;
-  // Also says where. Nothing for a run without rows. The picture is of what changed since `old`.
+  // Also says where. Nothing for a run without rows. The picture is of what changed since `old`,
+  // which --json-against writes.
   void Write(const bench::BenchRun& run, const std::optional<bench::BenchRun>& old) const;
 
  private:

@@ -28,13 +28,14 @@ struct Running {
 };
 
 Running Start(size_t number, const ProcessStart& start) {
-  std::vector<std::string> words = CommandWords();
-  words.resize(1);
+  const bool other = !start.program.empty();
+  std::vector<std::string> words = {other ? start.program : CommandWords().at(0)};
   words.insert(words.end(), start.words.begin(), start.words.end());
   std::error_code none;
   const std::uintmax_t bytes = std::filesystem::file_size(start.log, none);
   try {
-    const pid_t pid = StartChild({.program = kThisProgram, .words = words, .log = start.log});
+    const pid_t pid = StartChild(
+        {.program = other ? start.program : kThisProgram, .words = words, .log = start.log});
     return {number, pid, none ? 0 : bytes};
   } catch (const Error& error) {
     throw Error(Format("its process cannot be started with {}: {}", start.log, error.what()));

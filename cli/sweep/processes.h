@@ -1,7 +1,8 @@
 #ifndef TESSERA_CLI_SWEEP_PROCESSES_H_
 #define TESSERA_CLI_SWEEP_PROCESSES_H_
-// This program, started again with other words: a few processes at a time, each with its output in
-// a file. SIGINT and SIGTERM, watched for by cli/interrupt.h, go on to those that run.
+// This program, started again with other words, or another one: a few processes at a time, each
+// with its output in a file. SIGINT and SIGTERM, watched for by cli/interrupt.h, go on to those
+// that run.
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -12,6 +13,7 @@ namespace tessera::cli {
 struct ProcessStart {
   std::vector<std::string> words;  // after the program's name
   std::string log;                 // lines are added to this file
+  std::string program = "";        // a path; "": this program
 };
 
 // Starts them in order, at most `jobs` at a time, and calls on_end(number, why) as each ends; why:

@@ -123,5 +123,15 @@ TEST(ListOfNamesTest, Reads) {
   EXPECT_EQ(ListOfNames({"a", "b", "c"}), "a, b or c");
 }
 
+TEST(OnlyTheseTest, MatchesThePointsOfTheseLabelsAlone) {
+  std::vector<Point> points;
+  for (const char* label :
+       {"skew=zipf:1.05", "skew=zipf:1705", "skew=zipf:1.05,dim=16", "a(b)|c*", "a{2}^[x]\\$", "b"})
+    points.push_back(Point(label, {{"threads", "1"}}));
+  const std::set<std::string> labels = {"skew=zipf:1.05", "a(b)|c*", "a{2}^[x]\\$"};
+  EXPECT_THAT(Names(OnlyMatching(points, OnlyThese(labels))),
+              ElementsAre("skew=zipf:1.05/1", "a(b)|c*/1", "a{2}^[x]\\$/1"));
+}
+
 }  // namespace
 }  // namespace tessera::bench
