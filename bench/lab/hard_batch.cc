@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
 
+#include "bench/lab/row_check.h"
 #include "embedding/lookup/element.h"
 #include "runtime/base/check.h"
 
@@ -45,13 +47,14 @@ GuardedBytes Numbers(int64_t count, DType type, std::mt19937& random) {
   return bytes;
 }
 
-void CompareBytes(const GuardedBytes& got, const GuardedBytes& expected, const char* what,
-                  size_t table) {
-  const int64_t rows = kTableRows[table];
-  for (int64_t i = 0; i < got.size(); ++i)
-    TESSERA_CHECK(got.data()[i] == expected.data()[i],
-                  "table {} of {} rows: {} of row {}: not the bits of ours", table, rows, what,
-                  i * rows / got.size());
+// what: "the weights". There may be room behind the numbers.
+void Compare(const GuardedBytes& got, const GuardedBytes& expected, const char* what, size_t table,
+             DType type, int64_t columns) {
+  const int64_t rows = kTableRows[table], used = rows * columns * SizeOf(type);
+  const std::string of = Format("table {} of {} rows: {}", table, rows, what);
+  CheckRows(of, {.type = type, .columns = columns, .count = rows}, expected.data(), got.data());
+  TESSERA_CHECK(std::equal(got.data() + used, got.data() + got.size(), expected.data() + used),
+                "{}: something was written behind the last row's", of);
 }
 
 }  // namespace
@@ -123,8 +126,8 @@ void HardBatch::CheckGuards() const {
 
 void HardBatch::CompareTables(const HardBatch& expected) const {
   for (size_t t = 0; t < rows_.size(); ++t) {
-    CompareBytes(rows_[t], expected.rows_[t], "the weights", t);
-    CompareBytes(row_states_[t], expected.row_states_[t], "the state", t);
+    Compare(rows_[t], expected.rows_[t], "the weights", t, shape_.row_type, shape_.dim);
+    Compare(row_states_[t], expected.row_states_[t], "the state", t, shape_.state_type, 1);
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "runtime/base/check.h"
 #include "runtime/context.h"
@@ -17,6 +16,12 @@ constexpr int64_t kBlock = 1 << 20;  // bytes that are hashed at a time
 
 int64_t RowBytes(const UpdateTable& table) { return table.dim * SizeOf(table.row_type); }
 int64_t StateBytes(const UpdateTable& table) { return SizeOf(table.state_type); }
+RowsAt RowAt(const UpdateTable& table, int64_t row) {
+  return {.type = table.row_type, .columns = table.dim, .first = row};
+}
+RowsAt StateAt(const UpdateTable& table, int64_t row) {
+  return {.type = table.state_type, .first = row};
+}
 
 // Rows ascending, each once.
 std::vector<int64_t> RowsOf(const LookupArgs& lookup, const UpdateTable& table) {
@@ -49,12 +54,13 @@ void AddHashes(Context& ctx, const void* data, int64_t size, std::atomic<uint64_
 NamedRows::NamedRows(const UpdateArgs& args) {
   for (size_t t = 0; t < args.tables.size(); ++t) {
     const UpdateTable& table = args.tables[t];
-    const auto add = [&](int64_t row, const char* what, void* data, int64_t size) {
-      pieces_.push_back({t, row, what, static_cast<char*>(data) + row * size, size});
+    const auto add = [&](const char* what, const RowsAt& at, void* data, int64_t size) {
+      pieces_.push_back({t, what, at, static_cast<char*>(data) + at.first * size, size});
     };
     for (const int64_t row : RowsOf(args.lookup, table)) {
-      add(row, "the weights", table.weights, RowBytes(table));
-      for (void* state : table.states) add(row, "the state", state, StateBytes(table));
+      add("the weights", RowAt(table, row), table.weights, RowBytes(table));
+      for (void* state : table.states)
+        add("the state", StateAt(table, row), state, StateBytes(table));
     }
   }
 }
@@ -76,9 +82,8 @@ void NamedRows::Write(const Bytes& bytes) const {
 void NamedRows::Compare(const Bytes& expected) const {
   const char* from = expected.data();
   for (const Piece& piece : pieces_) {
-    TESSERA_CHECK(std::memcmp(piece.data, from, static_cast<size_t>(piece.size)) == 0,
-                  "timed batch: table {}: {} of row {}: not the bits of ours", piece.table,
-                  piece.what, piece.row);
+    CheckRows(Format("timed batch: table {}: {}", piece.table, piece.what), piece.at, from,
+              piece.data);
     from += piece.size;
   }
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/lab/row_check.h"
 #include "embedding/update/update.h"
 #include "runtime/context.h"
 
@@ -21,15 +22,15 @@ class NamedRows {
 
   Bytes Read() const;
   void Write(const Bytes& bytes) const;
-  // Throws Error, naming table and row, where one has other bytes.
+  // Throws Error where one has other bytes (CheckRows).
   void Compare(const Bytes& expected) const;
 
  private:
   // A row or a state of it.
   struct Piece {
     size_t table;
-    int64_t row;
     const char* what;
+    RowsAt at;
     char* data;
     int64_t size;
   };

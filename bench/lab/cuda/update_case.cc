@@ -1,5 +1,4 @@
 // Updates of the rows that a batch names, against the CPU's, step after step.
-#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -8,6 +7,7 @@
 #include "bench/lab/cuda/device_batch.h"
 #include "bench/lab/cuda/lab_kinds.h"
 #include "bench/lab/hard_batch.h"
+#include "bench/lab/row_check.h"
 #include "runtime/base/check.h"
 #include "runtime/tensor.h"
 
@@ -27,20 +27,18 @@ class DeviceTables {
  public:
   DeviceTables(Context& ctx, const std::vector<UpdateTable>& host) : ctx_(ctx), tables_(host) {
     for (UpdateTable& t : tables_) {
-      t.weights = Copy(t, "weights", t.weights, t.dim * SizeOf(t.row_type));
-      for (void*& state : t.states) state = Copy(t, "state", state, SizeOf(t.state_type));
+      t.weights = Copy(t, "the weights", t.weights, {t.row_type, t.dim, t.num_rows});
+      for (void*& state : t.states)
+        state = Copy(t, "the state", state, {t.state_type, 1, t.num_rows});
     }
   }
   const std::vector<UpdateTable>& tables() const { return tables_; }
-  // Throws Error, naming the first row that differs from the host's as it is now.
+  // Throws Error where a row differs from the host's as it is now (CheckRows).
   void Check() const {
     for (const Part& part : parts_) {
       const Tensor back = part.copy.To(ctx_, Device::Cpu());
-      const auto *ours = static_cast<const char*>(part.host),
-                 *theirs = static_cast<const char*>(back.raw_data());
-      const auto at = std::mismatch(ours, ours + back.nbytes(), theirs).first - ours;
-      TESSERA_CHECK(at == back.nbytes(), "table {}: the {} of row {}: not the bits of the CPU",
-                    part.table, part.what, at / part.row_bytes);
+      CheckRows(Format("table {}: {}", part.table, part.what), part.rows, part.host,
+                back.raw_data());
     }
   }
 
@@ -50,11 +48,11 @@ class DeviceTables {
     int64_t table;
     const void* host;
     Tensor copy;
-    int64_t row_bytes;
+    RowsAt rows;
   };
-  void* Copy(const UpdateTable& t, const char* what, void* host, int64_t row_bytes) {
-    const Tensor copy = Bytes(host, t.num_rows * row_bytes).Clone(ctx_);
-    parts_.push_back({what, &t - tables_.data(), host, copy, row_bytes});
+  void* Copy(const UpdateTable& t, const char* what, void* host, const RowsAt& rows) {
+    const Tensor copy = Bytes(host, rows.count * rows.columns * SizeOf(rows.type)).Clone(ctx_);
+    parts_.push_back({what, &t - tables_.data(), host, copy, rows});
     return copy.raw_data();
   }
 

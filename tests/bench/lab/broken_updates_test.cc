@@ -107,6 +107,7 @@ TEST(BrokenUpdates, AreRefusedAndTheRightOneIsNot) {
     SCOPED_TRACE(name);
     check.ExpectRefused(Updates(faults));
   }
+  check.ExpectRefused(Updates({.lane = true}), ", column 31: expected ");
 }
 
 TEST(BrokenUpdates, AStateIsSeen) {
@@ -116,7 +117,7 @@ TEST(BrokenUpdates, AStateIsSeen) {
         check.ours()(ctx, args);
         static_cast<float*>(args.tables[0].states[0])[0] += 1;
       },
-      "the state of row 0");
+      "the state of row 0: expected ");
 }
 
 // ---- groupings
