@@ -3,15 +3,18 @@
 // The limits that this machine's memory sets: the strongest plain loops we know, with nothing but
 // the memory traffic of a lookup or an update in them. The denominators of the benches' shares.
 // Compiled for the machine at hand (-march=native).
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "bench/embedding/loop_tables.h"
 
 namespace tessera::bench {
 
 // Dims that the loops are compiled for.
+inline constexpr int64_t kBareDims[] = {16, 32, 64, 128, 256};
 inline bool IsBareDim(int64_t dim) {
-  return dim == 16 || dim == 32 || dim == 64 || dim == 128 || dim == 256;
+  return std::ranges::find(kBareDims, dim) != std::end(kBareDims);
 }
 
 // The output of bag (t, b) is Σ over its ids of rows[id, :] of table t; ids table-major, offsets

@@ -65,6 +65,9 @@ struct Topic {
   std::vector<Suite> suites;
   // On the CPU, with the point's threads. Axes of machine_axes.h are the runner's.
   std::function<Work(Context&, const Point&)> make;
+  // Throws Error for a point whose values `make` does not take together: all are asked before
+  // anything is timed. Null: it takes all that the axes take.
+  std::function<void(const Point&)> check = nullptr;
   // Bytes of memory that `make` takes for a point, about; null: little.
   std::function<double(const Point&)> memory = nullptr;
   bool cold = true;      // what --caches auto is

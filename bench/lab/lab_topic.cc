@@ -93,10 +93,20 @@ void CheckOthersUnset(const Kernel& kernel, const std::vector<Variant>& chosen,
   for (const Axis& axis : kernel.axes()) read.insert(axis.name);
   for (const Variant& variant : chosen)
     for (const Axis& parameter : variant.parameters) read.insert(parameter.name);
+  Names flags;
+  for (const Axis& axis : LabTopic().axes)
+    if (read.contains(axis.name)) flags.push_back("--" + axis.name);
   for (const Axis& axis : LabTopic().axes)
     TESSERA_CHECK(read.contains(axis.name) || point.Text(axis.name) == axis.values[0],
-                  "--{} {} with --kernel {}: nothing that is timed here reads it ({})", axis.name,
-                  point.Text(axis.name), kernel.name, axis.help);
+                  "--{} {} with --kernel {}: nothing that is timed here reads it ({}); read are {}",
+                  axis.name, point.Text(axis.name), kernel.name, axis.help,
+                  internal::Joined(flags));
+}
+
+void CheckPoint(const Point& point) {
+  const Kernel& kernel = KernelOfPoint(point);
+  Names notes;
+  CheckOthersUnset(kernel, Chosen(kernel, point, notes), point);
 }
 
 Work MakeWork(Context& ctx, const Point& point) {
@@ -194,6 +204,7 @@ const Topic& LabTopic() {
       .axes = LabAxes(),
       .suites = {},
       .make = MakeWork,
+      .check = CheckPoint,
       .memory = MemoryOf,
       .ranked = true};
   return topic;

@@ -30,7 +30,8 @@ struct Takes {
 
 constexpr Takes kTakesAll = {true, true, true, true, true, true};
 
-// "" where the variant takes the point's shape, else what it does not take: "--dim 48".
+// "" where the variant takes the point's shape, else what it does not take: "--row-type f16 (it
+// takes f32)".
 std::string NotTaken(const Takes& takes, const Point& point);
 
 struct Variant {

@@ -159,6 +159,18 @@ double MemoryOf(const bench::Topic& topic, const bench::Point& point) {
   }
 }
 
+void CheckPoints(const bench::Topic& topic, const std::vector<bench::Point>& points) {
+  if (!topic.check) return;
+  for (const bench::Point& point : points) {
+    try {
+      topic.check(point);
+    } catch (const Error& error) {
+      throw Error(
+          Format("{}/{}/{}t: {}", topic.name, point.label(), point.Text("threads"), error.what()));
+    }
+  }
+}
+
 // Checks the memory of all points before the first one is made.
 void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point>& points,
                        const Flags& flags) {
@@ -252,6 +264,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
                   point.Text("threads").c_str());
     return 0;
   }
+  CheckPoints(topic, points);
   CheckPointsMemory(topic, points, flags);
   WarnOfPlugins();
   std::optional<bench::BenchRun> old = flags.files.OldRun();

@@ -160,6 +160,9 @@ run 0 bench lab --kernel product --batch 32 --rounds 3 --threads 1 --flush-mib 1
 has out "eigen (6e-05): sums in another order than ours"
 fails_saying "--rule sgd with --kernel lookup: nothing that is timed here reads it" bench lab \
   "${small[@]}" --rule sgd
+fails_saying "--mode mean with --kernel grouping: nothing" bench lab "${small[@]}" --mode mean \
+  --kernel lookup,grouping
+lacks out "Limit: "
 
 # Mistakes.
 fails_saying "bench: no topic 'lokup': expected lookup" bench lokup

@@ -52,7 +52,7 @@ const CudaVariant& VariantOf(const std::string& name) {
                 "this build has no kernels: build it with --config=emulated, ptx "
                 "or cuda, as tools/lab_cuda does");
   std::sort(names.begin(), names.end());
-  TESSERA_FAIL("variant {}: there are {}", name, ListOfNames(names));
+  throw Error(Format("variant {}: there are {}", name, ListOfNames(names)));
 }
 
 struct Options {
@@ -136,11 +136,24 @@ void TakeSizesOfGpu(const LabKind& kind, AxisValues& values) {
     if (values[axis].empty()) values[axis] = {value};
 }
 
+// "--rows, --tables": the flags that a variant reads.
+std::string FlagsOf(const Topic& topic) {
+  std::vector<std::string> flags;
+  for (const Axis& axis : topic.axes) flags.push_back("--" + axis.name);
+  return internal::Joined(flags);
+}
+
 int Main(int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') {
+  const std::string first = argc < 2 ? "" : argv[1];
+  if (first.empty() || first == "--help" || first == "-h") {
     ListVariants();
     return 0;
   }
+  if (first[0] == '-')
+    throw Error(
+        Format("{}: expected the name of a variant first; without arguments the program "
+               "lists them",
+               first));
   const CudaVariant& variant = VariantOf(argv[1]);
   Topic topic;
   topic.axes = KindOf(variant).axes;
@@ -157,7 +170,17 @@ int Main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "timed rounds")->capture_default_str();
   app.add_option("--flush-mib", options.flush_mib, "written before each timed call")
       ->capture_default_str();
-  CLI11_PARSE(app, argc - 1, argv + 1);
+  try {
+    app.parse(argc - 1, argv + 1);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ExtrasError&) {
+    throw Error(Format("{}: not expected by variant {}, a {}; it reads {}",
+                       internal::Joined(app.remaining(), " "), variant.name, KindOf(variant).name,
+                       FlagsOf(topic)));
+  } catch (const CLI::ParseError& error) {
+    throw Error(Format("{} (variant {})", error.what(), variant.name));
+  }
   if (options.time) TakeSizesOfGpu(KindOf(variant), values);
   std::erase_if(values, [](const auto& value) { return value.second.empty(); });
   for (const Point& point : PointsOf(topic, "", values)) RunPoint(options, variant, point);

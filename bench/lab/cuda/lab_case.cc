@@ -38,7 +38,8 @@ LabCase MakeLabCase(Context& ctx, const CudaVariant& variant, const Point& point
   Takes takes = variant.takes;
   takes.any_codec = true;  // its parameter says which
   const std::string not_taken = NotTaken(takes, point);
-  TESSERA_CHECK(not_taken.empty(), "variant {} does not take {}", variant.name, not_taken);
+  if (!not_taken.empty())
+    throw Error(Format("variant {} does not take {}", variant.name, not_taken));
   LabCase made = KindOf(variant).make(ctx, variant, point);
   if (variant.other_sums) NameWithTolerance(variant.name, made.tolerance);  // throws without one
   return made;

@@ -176,7 +176,8 @@ TEST(LabTopic, VariantsAreChosenByName) {
 TEST(LabTopic, AVariantThatDoesNotTakeAShapeIsSaidToBeLeftOut) {
   Context ctx({.threads = 1});
   const Work work = LabTopic().make(ctx, LabPoint({{"dim", "20"}}));
-  EXPECT_THAT(work.notes, Contains("variant policies does not take --dim 20"));
+  EXPECT_THAT(work.notes,
+              Contains("variant policies does not take --dim 20 (it takes 16, 32, 64, 128, 256)"));
   EXPECT_THAT(ContenderNames(work), Not(Contains("policies")));
   const auto refuses = [&](Values values, const char* text) {
     values["variants"] = "policies";
@@ -186,7 +187,7 @@ TEST(LabTopic, AVariantThatDoesNotTakeAShapeIsSaidToBeLeftOut) {
   refuses({{"dim", "20"}}, "policies does not take --dim 20");
   refuses({{"weighted", "yes"}}, "policies does not take --weighted yes");
   refuses({{"mode", "mean"}}, "policies does not take --mode mean");
-  refuses({{"mode", "none"}}, "policies does not take --mode none");
+  refuses({{"mode", "none"}}, "policies does not take --mode none (it takes sum)");
   refuses({{"row-type", "f16"}}, "policies does not take --row-type f16");
 }
 
@@ -202,7 +203,7 @@ TEST(LabTopic, TakesTablesOfSeveralDims) {
   CheckAndRun({{"tables", odd}, {"kernel", "update"}});
   Context ctx({.threads = 1});
   EXPECT_THAT(LabTopic().make(ctx, LabPoint({{"tables", odd}})).notes,
-              Contains("variant policies does not take --dim 20"));
+              Contains("variant policies does not take --dim 20 (it takes 16, 32, 64, 128, 256)"));
 }
 
 TEST(LabTopic, OptionsThatNothingTimedReadsAreErrors) {
@@ -217,6 +218,7 @@ TEST(LabTopic, OptionsThatNothingTimedReadsAreErrors) {
   refuses({{"variants", "plain"}, {"ahead", "3"}}, "--ahead 3 with --kernel lookup");
   refuses({{"variants", "plain"}, {"into", "l1"}}, "of variant policies of lookup");
   refuses({{"kernel", "update"}, {"ahead", "3"}}, "--ahead 3 with --kernel update");
+  refuses({{"kernel", "grouping"}, {"mode", "mean"}}, "read are --kernel, --variants, --");
   refuses({{"state-type", "f16"}}, "--state-type f16 with --kernel lookup");
   refuses({{"kernel", "update"}, {"output-type", "f16"}}, "--output-type f16 with --kernel update");
   refuses({{"kernel", "product"}, {"dim", "64"}}, "--dim 64 with --kernel product");
