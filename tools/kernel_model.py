@@ -63,7 +63,12 @@ def occupancy(card, threads, registers, shared):
     return blocks_held(card, threads, registers, shared) * threads / THREADS_OF_MULTIPROCESSOR
 
 
-def share_of_peak(card, occupied, bytes_in_flight):
+def bytes_a_second(card, occupied, bytes_in_flight):
     """Little's law: memory delivers what all threads have asked for in every latency."""
     resident = card.multiprocessors * occupied * THREADS_OF_MULTIPROCESSOR
-    return min(1.0, resident * bytes_in_flight / LATENCY / card.peak)
+    return resident * bytes_in_flight / LATENCY
+
+
+def share_of_peak(card, occupied, bytes_in_flight):
+    """Above 1 where latency is no obstacle."""
+    return bytes_a_second(card, occupied, bytes_in_flight) / card.peak

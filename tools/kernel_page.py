@@ -34,17 +34,18 @@ memory had asked for when an instruction waited for one of them, in loops alone,
 that what one round asks for the next counts. For each load the wait that found the most counts,
 from its issue to its own wait. The least is that of the loads of the width that brings rows; the
 most counts loads of any width. Both leave out what is not in a loop (the first ids of a bag),
-prefetches, and what the caches hold.
+copies to shared memory (`cp.async`; `tools/kernel_report` counts them), prefetches, and what the
+caches hold.
 
 **Bandwidth.** By Little's law memory delivers what is asked for at once in every latency,
 {latency} ns under load:
 
-    share of peak = min(1, multiprocessors * blocks * threads * least / latency / peak)
+    share of peak = multiprocessors * blocks * threads * least / latency / peak
 
-A share of 100 % says that latency is no obstacle, not that the kernel reaches the peak: it leaves
-out instructions, the first and last blocks, rows that are not in flight because a bag ends, and
-loads that wait for others (a gradient for its place in the batch). Lanes without columns ask for
-nothing. All figures are those of sm_90, for the A100 too. Peaks:
+A share above 100 % says that latency is no obstacle, not that the kernel reaches the peak: it
+leaves out instructions, the first and last blocks, rows that are not in flight because a bag ends,
+and loads that wait for others (a gradient for its place in the batch). Lanes without columns ask
+for nothing. All figures are those of sm_90, for the A100 too. Peaks:
 {machines}.
 """
 

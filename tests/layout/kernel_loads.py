@@ -7,14 +7,14 @@
 
 One line a kernel, architecture and width of load: how many there are in loops; how many of them are
 in flight alone; bytes in flight by loads of this width, the least; and by loads of any width, the
-most (sass.py's Loads).
+most (sass.py's Loads). Copies to shared memory (cp.async) are left out.
 """
 
 import re
 import sys
 
 from kernel_table import demangle, short, source_of
-from sass import Loads, kernels_of, loads_in_loops
+from sass import Loads, kernels_of, loops_of, without_copies
 
 COLUMNS = ("loads", "alone", "least", "most")
 
@@ -25,18 +25,31 @@ FLOORS = [
 ]
 
 
-def read(cubins):
-    """(source and kernel, "sm_90", bits) -> Loads, of all variants that share a name."""
+def loops(cubins, copies=True):
+    """(source and kernel, "sm_90") -> [Loop], of all variants that share a name. Loops know the
+    places of their instructions in the source, if nvcc noted them. copies: whether copies to shared
+    memory are among the loads."""
     table = {}
     for path in cubins:
         architecture, kernels = kernels_of(path)
         names = demangle(list(kernels))
-        for name, code in zip(names, kernels.values()):
+        for name, (code, lines) in zip(names, kernels.values()):
             if "tessera::" not in name or name.startswith("void cub::"):
                 continue
-            for bits, loads in loads_in_loops(code).items():
-                key = ("%s %s" % (source_of(path), short(name)), "sm_%d" % architecture, bits)
-                table.setdefault(key, Loads()).add(loads)
+            key = ("%s %s" % (source_of(path), short(name)), "sm_%d" % architecture)
+            for loop in loops_of(code if copies else without_copies(code)):
+                loop.locate(lines)
+                table.setdefault(key, []).append(loop)
+    return table
+
+
+def read(cubins):
+    """(source and kernel, "sm_90", bits) -> Loads, of all loops, into registers alone."""
+    table = {}
+    for key, found in loops(cubins, copies=False).items():
+        for loop in found:
+            for bits, loads in loop.loads.items():
+                table.setdefault((*key, bits), Loads()).add(loads)
     return table
 
 

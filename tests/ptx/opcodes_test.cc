@@ -21,14 +21,15 @@ struct Found {
 void Look(ptx::Module& module, Found& found) {
   for (const std::string& kernel : module.Kernels()) {
     ++found.kernels;
-    for (const ptx::Instruction& i : module.Find(kernel)->code) {
+    const ptx::Function& function = *module.Find(kernel);
+    for (const ptx::Instruction& i : function.code) {
       ++found.instructions;
       std::string name = i.text.substr(i.text.front() == '@' ? i.text.find_first_of(" \t") + 1 : 0);
       name = name.substr(0, name.find_first_of(" \t\n"));
       if (i.execute != nullptr)
         found.known.insert(name);
       else
-        found.unknown[name] = kernel + " (" + module.Where(i.source) + ")";
+        found.unknown[name] = kernel + " (" + function.Where(i.source) + ")";
     }
   }
 }

@@ -61,6 +61,7 @@ void BeginWarp(Warp& w) {
   w.places.fill(0);
   w.copy_group.fill(0);
   for (auto& copies : w.copies) copies.clear();
+  w.pending = 0;
   std::fill(w.local.begin(), w.local.end(), kFresh);
   SetSpecials(w);
 }
@@ -69,6 +70,7 @@ bool RunWarp(Warp& warp, Schedule& schedule) {
   const uint32_t most = schedule.random ? 1 + schedule.Below(64) : 4000;
   Flow flow = Flow::kNext;
   for (uint32_t n = 0; n < most; ++n) {
+    if (schedule.random && warp.pending > 0 && schedule.Below(8) == 0) ArriveEarly(warp, schedule);
     if (!Step(warp, schedule, &flow)) return n > 0;
     if (flow == Flow::kYield) break;
   }
@@ -122,11 +124,11 @@ void Release(Block& block, Warp& w, int lane, const Arrived& all) {
 
 void Fail(const Warp& warp, const Instruction& i, int lane, const std::string& what) {
   const Block& b = *warp.block;
-  std::string where = b.function.module->Where(i.source);
+  std::string where = b.function.Where(i.source);
   if (!where.empty()) where = " at " + where;
-  throw std::logic_error("kernel " + b.function.name + ", block " + Text(b.id) + ", thread " +
-                         Text(Place(b.thread(warp, lane), b.extent)) + where + ": " + what +
-                         " (PTX line " + std::to_string(i.line) + ": " + i.text + ")");
+  throw std::logic_error("kernel " + PlainName(b.function.name) + ", block " + Text(b.id) +
+                         ", thread " + Text(Place(b.thread(warp, lane), b.extent)) + where + ": " +
+                         what + " (PTX line " + std::to_string(i.line) + ": " + i.text + ")");
 }
 
 Block::Block(const Function& f, Extent3 grid_extent, Extent3 block_extent, uint64_t dynamic_bytes,
@@ -165,7 +167,11 @@ void Block::Begin(uint32_t number) {
 void Block::Advance(Schedule& schedule) {
   if (schedule.random) std::shuffle(order.begin(), order.end(), schedule.generator);
   bool moved = false;
-  for (const size_t k : order) moved |= RunWarp(warps[k], schedule);
+  for (const size_t k : order) {
+    moved |= RunWarp(warps[k], schedule);
+    for (Warp& w : warps)
+      if (schedule.random && w.pending > 0 && schedule.Below(4) == 0) ArriveEarly(w, schedule);
+  }
   if (!moved && !ReleaseBarriers(*this)) FailStuck(*this);
 }
 

@@ -54,7 +54,7 @@ void RunGrid(const Function& kernel, Extent3 grid, Extent3 extent, uint64_t dyna
     else
       running.erase(block);
   }
-  if (statistics != nullptr) statistics->EndLaunch();
+  if (statistics != nullptr) statistics->EndLaunch(&kernel);
 }
 
 }  // namespace ptx

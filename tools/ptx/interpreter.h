@@ -5,9 +5,10 @@
 // Found, where hardware would be silent or stop without a place: accesses out of bounds (of an
 // allocation, of shared, local and parameter memory) or misaligned, reads of shared memory that
 // nobody wrote, shuffles from lanes that take no part, masks that leave out their own lane,
-// barriers and warp calls that not all reach. Copies by cp.async are made when their lane waits
-// for them. With a seed (TESSERA_PTX_SEED) warps, lanes and a few blocks side by side take turns in
-// a random order.
+// barriers and warp calls that not all reach. A thread that has ended is not waited for at a
+// barrier, as on GPUs since Volta. Copies by cp.async are made when their lane waits for them. With
+// a seed (TESSERA_PTX_SEED) warps, lanes and a few blocks side by side take turns in a random
+// order, and a copy is made at a random point between its issue and the wait for it.
 //
 // Not in it: the weak order of memory (each access is seen at once), approximations as hardware
 // rounds them, calls of device functions, textures, tensor cores. A kernel that spins for ever does

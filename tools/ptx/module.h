@@ -2,6 +2,7 @@
 #define TESSERA_TOOLS_PTX_MODULE_H_
 // PTX as the interpreter holds it: modules of functions of instructions, whose operands are slots
 // of registers, immediates and addresses. The words are those of NVIDIA's "PTX ISA".
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -58,6 +59,9 @@ enum class Rounding : uint8_t { kNearest, kZero, kDown, kUp };
 // A place in a source, as nvcc's -lineinfo notes it.
 struct SourceLine {
   int file = 0, line = 0;
+  int caller = -1;  // in Function::callers: where the function that it is in was inlined, or -1
+
+  auto operator<=>(const SourceLine&) const = default;
 };
 
 struct Instruction {
@@ -91,8 +95,15 @@ struct Symbol {
 // The special registers that are known, in the order of the names in parse_function.cc.
 inline constexpr int kSpecials = 24;
 
+// A kernel's name as C++ has it, and the same without "void" and parameters: "a::Sum<4>".
+std::string Demangled(const std::string& name);
+std::string PlainName(const std::string& name);
+
 struct Module;
 struct Function {
+  // "file:line, inlined at file:line", or "".
+  std::string Where(const SourceLine& line) const;
+
   std::string name;
   bool is_kernel = false;
   const Module* module = nullptr;
@@ -104,6 +115,7 @@ struct Function {
   int max_threads = 1024;
   std::map<std::string, Symbol> symbols;
   int special[kSpecials];  // slots, or -1
+  std::vector<SourceLine> callers;
 };
 
 // The text of a function, parsed when it is first asked for.
@@ -118,7 +130,6 @@ struct Module {
   // The function of this name, or null. Throws std::runtime_error for what is not understood.
   const Function* Find(const std::string& name);
   std::vector<std::string> Kernels() const;
-  std::string Where(const SourceLine& line) const;  // "file:line", or ""
 
   std::map<std::string, Symbol> symbols;
   std::string dynamic_shared;  // the name of the array without a size

@@ -1,5 +1,6 @@
 // Parses the body of a function into instructions.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <stdexcept>
@@ -77,8 +78,8 @@ class FunctionParser {
 
  private:
   [[noreturn]] void Fail(const std::string& what) const {
-    throw std::runtime_error("PTX of " + function_->name + ", line " + std::to_string(line_) +
-                             ": " + what);
+    throw std::runtime_error("PTX of " + PlainName(function_->name) + ", line " +
+                             std::to_string(line_) + ": " + what);
   }
 
   void ReadHead(std::string_view head) {
@@ -123,9 +124,7 @@ class FunctionParser {
     }
     const std::string_view rest = std::string_view(text_).substr(at_);
     if (rest.starts_with(".loc") && std::isspace(static_cast<unsigned char>(rest[4]))) {
-      const auto words = Words(rest.substr(0, rest.find('\n')));
-      source_ = {static_cast<int>(ParseNumber(words[1]).value_or(0)),
-                 static_cast<int>(ParseNumber(words[2]).value_or(0))};
+      Location(Words(rest.substr(0, rest.find('\n'))));
       at_ += rest.find('\n');
       return;
     }
@@ -136,6 +135,35 @@ class FunctionParser {
       Declare(s);
     else
       AddInstruction(s);
+  }
+
+  // ".loc FILE LINE COLUMN", and perhaps "function_name NAME, inlined_at FILE LINE COLUMN", which
+  // the .loc of the call stands before.
+  void Location(const std::vector<std::string_view>& words) {
+    constexpr size_t kInlined = 7;
+    const auto place = [&](size_t first) {
+      std::array<int, 3> numbers = {};
+      for (size_t k = 0; k < 3 && first + k < words.size(); ++k) {
+        const std::string_view word = words[first + k];
+        numbers[k] = static_cast<int>(ParseNumber(word.substr(0, word.find(','))).value_or(0));
+      }
+      return numbers;
+    };
+    const auto [file, line, column] = place(1);
+    const bool inlined = words.size() > kInlined && words[kInlined - 1] == "inlined_at";
+    const int caller = inlined ? CallerAt(place(kInlined)) : -1;
+    source_ = {file, line, caller};
+    caller_of_[{file, line, column}] = caller;
+  }
+
+  int CallerAt(const std::array<int, 3>& place) {
+    const auto known = caller_of_.find(place);
+    const SourceLine at = {place[0], place[1], known == caller_of_.end() ? -1 : known->second};
+    auto& callers = function_->callers;
+    const auto found = std::find(callers.begin(), callers.end(), at);
+    if (found != callers.end()) return static_cast<int>(found - callers.begin());
+    callers.push_back(at);
+    return static_cast<int>(callers.size()) - 1;
   }
 
   bool Label(std::string_view rest) {
@@ -328,6 +356,7 @@ class FunctionParser {
   size_t at_ = 0;
   int line_;
   SourceLine source_;
+  std::map<std::array<int, 3>, int> caller_of_;  // by file, line and column
   std::unique_ptr<Function> function_;
   int registers_ = 0;
   std::vector<std::map<std::string, int>> scopes_{1};

@@ -59,11 +59,21 @@ class ModuleParser {
     return true;
   }
 
+  // Without the folder that Bazel compiles in: its sandbox is gone when somebody reads the name.
+  static std::string_view InCheckout(std::string_view name) {
+    constexpr std::string_view kFolder = "/execroot/", kHere = "./";
+    if (const size_t at = name.find(kFolder); at != name.npos)
+      if (const size_t end = name.find('/', at + kFolder.size()); end != name.npos)
+        name.remove_prefix(end + 1);
+    if (name.starts_with(kHere)) name.remove_prefix(kHere.size());
+    return name;
+  }
+
   void File(const std::vector<std::string_view>& words) {
     std::string_view name = words[2];
     if (name.back() == ',') name.remove_suffix(1);
     if (name.size() > 2) name = name.substr(1, name.size() - 2);
-    module_->files[static_cast<int>(ParseNumber(words[1]).value_or(0))] = name;
+    module_->files[static_cast<int>(ParseNumber(words[1]).value_or(0))] = InCheckout(name);
   }
 
   // Goes to the end of a declaration or of a function's head; true if a body follows.
@@ -164,9 +174,12 @@ std::vector<std::string> Module::Kernels() const {
   return names;
 }
 
-std::string Module::Where(const SourceLine& line) const {
-  const auto file = files.find(line.file);
-  return file == files.end() ? "" : file->second + ":" + std::to_string(line.line);
+std::string Function::Where(const SourceLine& line) const {
+  const auto file = module->files.find(line.file);
+  if (file == module->files.end()) return "";
+  const std::string where = file->second + ":" + std::to_string(line.line);
+  if (line.caller < 0) return where;
+  return where + ", inlined at " + Where(callers[static_cast<size_t>(line.caller)]);
 }
 
 bool Instruction::Has(std::string_view modifier) const {

@@ -36,7 +36,7 @@ thread_local std::vector<Launch> pending;
 
 const Function& Kernel::function() const {
   const Function* found = ModuleOf(fat_binary).Find(name);
-  if (found == nullptr) throw std::runtime_error("PTX: no kernel " + name);
+  if (found == nullptr) throw std::runtime_error("PTX: no kernel " + PlainName(name));
   return *found;
 }
 

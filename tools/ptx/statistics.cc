@@ -1,12 +1,9 @@
 #include "tools/ptx/statistics.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,13 +13,6 @@ namespace ptx {
 namespace {
 
 constexpr uint64_t kSectorBytes = 32, kWordBytes = 4, kBanks = 32;
-
-std::string Demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return plain ? plain.get() : name;
-}
 
 double Ratio(uint64_t a, uint64_t b) {
   return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
@@ -55,6 +45,26 @@ std::string Line(const std::string& name, const Counts& c) {
   return numbers + Demangled(name) + "\n";
 }
 
+// A line each, those that touch most sectors first.
+std::string AccessLines(const Counts& c) {
+  std::vector<std::pair<AccessPlace, Requests>> sorted(c.accesses.begin(), c.accesses.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second.sectors > b.second.sectors;
+  });
+  std::string text;
+  for (const auto& [access, r] : sorted) {
+    const auto& [kind, bytes, where] = access;
+    char numbers[200];
+    std::snprintf(numbers, sizeof numbers, "  | %11llu %8.2f %8.2f %7.0f%% %14llu %6d  %-6s at ",
+                  static_cast<unsigned long long>(r.requests), Ratio(r.lanes, r.requests),
+                  Ratio(r.sectors, r.requests), 100 * Ratio(r.bytes, r.sectors * kSectorBytes),
+                  static_cast<unsigned long long>(r.sectors * kSectorBytes), 8 * bytes,
+                  kind.c_str());
+    text += numbers + where + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 Statistics* Statistics::Asked() {
@@ -74,10 +84,22 @@ void Statistics::BeginLaunch(const std::string& kernel, uint32_t threads, uint64
   touched_.clear();
 }
 
-void Statistics::EndLaunch() { current_->distinct_sectors += touched_.size(); }
+void Statistics::EndLaunch(const Function* function) {
+  current_->distinct_sectors += touched_.size();
+  for (const auto& [access, counted] : accesses_) {
+    const auto& [kind, bytes, source] = access;
+    const std::string where = function == nullptr ? "" : function->Where(source);
+    Requests& all = current_->accesses[{std::string(kind), bytes, where}];
+    all.requests += counted.requests;
+    all.lanes += counted.lanes;
+    all.bytes += counted.bytes;
+    all.sectors += counted.sectors;
+  }
+  accesses_.clear();
+}
 
 void Statistics::CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes,
-                             bool load) {
+                             std::string_view kind, const SourceLine& source) {
   std::set<uint64_t> sectors, distinct;
   const auto n = static_cast<uint64_t>(bytes);
   for (int l = 0; l < kLanes; ++l) {
@@ -89,7 +111,12 @@ void Statistics::CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes]
   current_->global_lanes += static_cast<uint64_t>(std::popcount(lanes));
   current_->global_bytes += n * static_cast<uint64_t>(std::popcount(lanes));
   current_->global_sectors += sectors.size();
-  if (load) current_->sectors_of_width[n] += sectors.size();
+  if (kind == "load" || kind == "copy") current_->sectors_of_width[n] += sectors.size();
+  Requests& at = accesses_[{kind, bytes, source}];
+  ++at.requests;
+  at.lanes += static_cast<uint64_t>(std::popcount(lanes));
+  at.bytes += n * static_cast<uint64_t>(std::popcount(lanes));
+  at.sectors += sectors.size();
   current_->least_sectors += (distinct.size() * n + kSectorBytes - 1) / kSectorBytes;
   touched_.insert(sectors.begin(), sectors.end());
 }
@@ -118,7 +145,7 @@ std::string Statistics::Text() const {
     return a.second.global_sectors > b.second.global_sectors;
   });
   std::string text = kHead;
-  for (const auto& [name, counts] : sorted) text += Line(name, counts);
+  for (const auto& [name, counts] : sorted) text += Line(name, counts) + AccessLines(counts);
   return text;
 }
 

@@ -9,11 +9,20 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "tools/ptx/module.h"
 
 namespace ptx {
+
+// Those of one kind at one place of the source.
+struct Requests {
+  uint64_t requests = 0, lanes = 0, bytes = 0, sectors = 0;
+};
+// Kind ("load", "store", "copy" to shared memory, "atomic"), bytes of a lane, place.
+using AccessPlace = std::tuple<std::string, int, std::string>;
 
 struct Counts {
   uint64_t launches = 0;
@@ -25,7 +34,8 @@ struct Counts {
   uint64_t least_sectors = 0;                      // if each request's bytes lay side by side
   uint64_t distinct_sectors = 0;  // each counted once a launch: the least that memory must move
   uint64_t shared_requests = 0, shared_turns = 0;
-  uint64_t least_turns = 0;  // if no two lanes wanted different words of a bank
+  uint64_t least_turns = 0;                  // if no two lanes wanted different words of a bank
+  std::map<AccessPlace, Requests> accesses;  // of global memory
 };
 
 class Statistics {
@@ -37,19 +47,22 @@ class Statistics {
 
   // Threads and bytes of dynamic shared memory of a block.
   void BeginLaunch(const std::string& kernel, uint32_t threads, uint64_t dynamic_shared);
-  // Lanes' addresses or offsets, of `bytes` bytes each.
-  void CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes, bool load);
+  // Lanes' addresses or offsets, of `bytes` bytes each. kind: an AccessPlace's, a literal.
+  void CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes,
+                   std::string_view kind, const SourceLine& source = {});
   void CountShared(LaneMask lanes, const uint64_t (&offsets)[kLanes], int bytes);
-  void EndLaunch();
+  // function: whose lines were counted.
+  void EndLaunch(const Function* function = nullptr);
 
   const std::map<std::string, Counts>& kernels() const { return kernels_; }
-  // A line a kernel, those that move most first.
+  // A line a kernel, those that move most first; below it a line for each of its accesses.
   std::string Text() const;
 
  private:
   std::map<std::string, Counts> kernels_;
   Counts* current_ = nullptr;
   std::set<uint64_t> touched_;
+  std::map<std::tuple<std::string_view, int, SourceLine>, Requests> accesses_;  // of the launch
 };
 
 }  // namespace ptx

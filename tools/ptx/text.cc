@@ -1,9 +1,13 @@
 #include "tools/ptx/text.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +24,26 @@ uint64_t Number(std::string_view digits, int base) {
 }
 
 }  // namespace
+
+std::string Demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return plain ? plain.get() : name;
+}
+
+std::string PlainName(const std::string& name) {
+  std::string plain = Demangled(name);
+  if (plain == name) return name;
+  // The parameters are the last brackets.
+  size_t open = plain.rfind(')');
+  for (int depth = 0; open != std::string::npos && open > 0; --open) {
+    depth += plain[open] == ')' ? 1 : plain[open] == '(' ? -1 : 0;
+    if (depth == 0) break;
+  }
+  if (open != std::string::npos) plain.erase(open);
+  return plain.starts_with("void ") ? plain.substr(5) : plain;
+}
 
 Type TypeNamed(std::string_view name) {
   static const std::map<std::string_view, Type> types = {

@@ -42,6 +42,7 @@ struct Warp {
   std::array<uint8_t, kLanes> carry{};     // CC.CF
   std::vector<char> local;                 // one lane's after another's
   std::array<std::vector<PendingCopy>, kLanes> copies;
+  size_t pending = 0;  // copies of all lanes
   std::array<int, kLanes> copy_group{};
 
   LaneMask live() const { return exists & ~exited; }
@@ -91,6 +92,8 @@ bool Step(Warp& warp, Schedule& schedule, Flow* flow);
 void CompleteMeetings(Warp& warp);
 // The lanes that run now become ready ones of their places.
 void Park(Warp& warp);
+// Lets some of the warp's copies arrive before their lanes wait for them: any of them may.
+void ArriveEarly(Warp& warp, Schedule& schedule);
 // Lets the lanes at each barrier go on for which all have come; false if there is none.
 bool ReleaseBarriers(Block& block);
 

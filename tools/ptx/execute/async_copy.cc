@@ -1,5 +1,6 @@
-// cp.async: copies from global to shared memory, made only when their lane waits for them, so that
-// whoever reads too early reads what nobody wrote.
+// cp.async: copies from global to shared memory. In order they are made only when their lane waits
+// for them, so that whoever reads too early reads what nobody wrote; with a seed each is made at a
+// random point before, so that whoever still reads what it writes over may find the new bytes.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -27,6 +28,7 @@ void Copy(Warp& warp, const Instruction& i, LaneMask lanes) {
     const auto lane = static_cast<size_t>(l);
     warp.copies[lane].push_back(
         {to[l], from[l], bytes_of(l), bytes - bytes_of(l), warp.copy_group[lane]});
+    ++warp.pending;
   });
 }
 
@@ -40,6 +42,16 @@ void Make(Block& block, const PendingCopy& c) {
   std::memset(block.shared_written.data() + (c.to - block.shared.data()), 1, c.bytes + c.zeros);
 }
 
+// Makes those of a lane's copies that `arrives` says yes to.
+template <typename F>
+void MakeIf(Warp& warp, size_t lane, F&& arrives) {
+  warp.pending -= std::erase_if(warp.copies[lane], [&](const PendingCopy& c) {
+    if (!arrives(c)) return false;
+    Make(*warp.block, c);
+    return true;
+  });
+}
+
 // Waits until at most so many groups are on their way; with wait_all, for those in no group too.
 void Wait(Warp& warp, const Instruction& i, LaneMask lanes) {
   const bool all = i.Has("wait_all");
@@ -47,14 +59,16 @@ void Wait(Warp& warp, const Instruction& i, LaneMask lanes) {
   ForLanes(lanes, [&](int l) {
     const auto lane = static_cast<size_t>(l);
     const int until = all ? warp.copy_group[lane] + 1 : warp.copy_group[lane] - left;
-    std::erase_if(warp.copies[lane], [&](const PendingCopy& c) {
-      if (c.group < until) Make(*warp.block, c);
-      return c.group < until;
-    });
+    MakeIf(warp, lane, [&](const PendingCopy& c) { return c.group < until; });
   });
 }
 
 }  // namespace
+
+void ArriveEarly(Warp& warp, Schedule& schedule) {
+  for (size_t lane = 0; lane < kLanes; ++lane)
+    MakeIf(warp, lane, [&](const PendingCopy&) { return schedule.Below(2) == 0; });
+}
 
 Execute FindAsyncCopy(Instruction& i) {
   if (!i.Has("async") || i.Has("bulk") || i.Has("mbarrier")) return nullptr;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "tools/ptx/execute/families.h"
 #include "tools/ptx/execute/lanes.h"
@@ -134,9 +135,17 @@ void Store(Warp& warp, const Instruction& i, LaneMask lanes) {
 
 void Nothing(Warp&, const Instruction&, LaneMask) {}
 
+// An access's kind in the statistics.
+std::string_view KindOf(const Instruction& i) {
+  return i.opcode == "ld"   ? "load"
+         : i.opcode == "st" ? "store"
+         : i.opcode == "cp" ? "copy"
+                            : "atomic";
+}
+
 // Shared memory, wherever a generic address leads, and global memory; not local and parameters.
-void Count(Statistics& statistics, const Warp& warp, LaneMask lanes, int bytes, Access access,
-           const char* const (&places)[kLanes]) {
+void Count(Statistics& statistics, const Warp& warp, const Instruction& i, LaneMask lanes,
+           int bytes, const char* const (&places)[kLanes]) {
   const Block& block = *warp.block;
   const auto place_in = [&](const char* begin, int l) {
     return reinterpret_cast<uint64_t>(places[l]) - reinterpret_cast<uint64_t>(begin);
@@ -152,7 +161,7 @@ void Count(Statistics& statistics, const Warp& warp, LaneMask lanes, int bytes, 
       global |= LaneMask{1} << l;
   });
   if (shared != 0) statistics.CountShared(shared, offsets, bytes);
-  if (global != 0) statistics.CountGlobal(global, addresses, bytes, access == Access::kRead);
+  if (global != 0) statistics.CountGlobal(global, addresses, bytes, KindOf(i), i.source);
 }
 
 }  // namespace
@@ -165,7 +174,7 @@ void Translate(Warp& warp, const Instruction& i, Space space, const Operand& o, 
     places[l] = PlaceOf({warp, i, l, bytes, access}, space, address);
   });
   if (warp.block->statistics != nullptr && space != Space::kParam)
-    Count(*warp.block->statistics, warp, lanes, bytes, access, places);
+    Count(*warp.block->statistics, warp, i, lanes, bytes, places);
 }
 
 Execute FindMemory(Instruction& i) {

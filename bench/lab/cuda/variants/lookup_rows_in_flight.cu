@@ -34,6 +34,7 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   const int64_t end = offsets[f.first_bag + bag + 1];
   const auto* ids = static_cast<const int64_t*>(f.ids.data);
   Columns sum = {};
+#pragma unroll 1  // so many rows, and no multiple of them
   for (int64_t i = offsets[f.first_bag + bag]; i < end; i += kRows) {
     int64_t id[kRows];
     Columns rows[kRows];
