@@ -48,6 +48,9 @@ class Anything:
 
     __radd__ = __add__
 
+    def __iter__(self):
+        return iter(())
+
 
 def select(branches):
     """All branches: a target links a .cu if it does so in some configuration."""
