@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""What a user reads of a build that failed: the compiler's words about his file alone."""
+"""What a user reads of a build that failed, the compiler's words about his file alone, and of a
+variant that is wrong in some orders of threads."""
 
+import importlib.machinery
+import importlib.util
 import os
 import sys
 import unittest
@@ -75,6 +78,34 @@ class CompileErrorsTest(unittest.TestCase):
     def test_what_is_no_error_of_a_compiler(self):
         said = ["ERROR: /x/BUILD:3:8: Linking bench/lab failed: (Exit 1): gcc failed", "ld: no"]
         self.assertEqual(compile_errors(said), {})
+
+
+class OrdersTest(unittest.TestCase):
+    def setUp(self):
+        path = os.path.join(os.getcwd(), "tools/lab_cuda")
+        loader = importlib.machinery.SourceFileLoader("lab_cuda", path)
+        self.lab = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("lab_cuda", loader)
+        )
+        loader.exec_module(self.lab)
+
+    def what_is_said(self, wrong_orders):
+        def run_lab(words, TESSERA_PTX_SEED=None):
+            if TESSERA_PTX_SEED in wrong_orders:
+                raise self.lab.Failure("column 3: expected 1, got 2")
+            return "every bit is right\n", ""
+
+        self.lab.run_lab = run_lab
+        try:
+            return self.lab.check(["mine"], "TESSERA_PTX_SEED")
+        except self.lab.Failure as failure:
+            return str(failure)
+
+    def test_a_race_is_called_one(self):
+        self.assertIn("in 2 random orders", self.what_is_said([]))
+        raced = self.what_is_said(["2"])
+        self.assertIn("column 3: expected 1, got 2\nwith threads in order it is right: ", raced)
+        self.assertEqual(self.what_is_said([None]), "column 3: expected 1, got 2")
 
 
 if __name__ == "__main__":
