@@ -6,6 +6,7 @@
 #include "data/batch_rows.h"
 #include "data/rank_rows.h"
 #include "runtime/accumulation.h"
+#include "runtime/base/report_text.h"
 #include "runtime/ops/arithmetic.h"
 
 namespace tessera {
@@ -34,6 +35,13 @@ class GatherRowsFunction final : public Function {
 };
 
 }  // namespace
+
+std::string GroupsText(const TrainingRanks& ranks) {
+  if (!ranks.groups) return "";
+  return Format("{} of {}, averaged every {}",
+                internal::Counted(ranks.num_groups(), "sharding group"), ranks.sharding().size(),
+                ranks.sync_interval == 1 ? "step" : internal::Counted(ranks.sync_interval, "step"));
+}
 
 Variable RowsOfAllRanks(Context& ctx, Communicator& comm, const Variable& x, int64_t rows) {
   std::vector<int64_t> counts = RowsOfEach(rows, comm.size());

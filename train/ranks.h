@@ -14,6 +14,7 @@
 // tables, and what their rules remember, become their mean.
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -41,6 +42,9 @@ struct TrainingRanks {
   Communicator& sharding() const { return groups ? *groups->sharding : *comm; }
   int num_groups() const { return groups ? groups->replicas->size() : 1; }
 };
+
+// "2 sharding groups of 2, averaged every 10 steps"; "" without groups.
+std::string GroupsText(const TrainingRanks& ranks);
 
 // This rank's part, maybe of no rows; first_row, end_row and fraction stay those of the batch.
 // REQUIRES: a batch of the host.

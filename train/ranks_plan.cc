@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include "sharding/managed_collision/make_managed_tables.h"
+#include "sharding/plan/hash_parts.h"
 #include "sharding/plan/torchrec_plan.h"
 
 namespace tessera {
@@ -85,6 +87,17 @@ ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
                "row_wise, table_row_wise, column_wise and data_parallel",
                choice));
   return ReadPlanFile(choice, layout, tables);
+}
+
+void CheckPlanOfRawIds(std::span<const EmbeddingBagConfig> tables,
+                       const ManagedTableConfigs& managed, const ShardingPlan& plan) {
+  for (const EmbeddingBagConfig& table : tables) {
+    const auto found = managed.find(table.name);
+    const auto sharding = plan.tables.find(table.name);
+    if (found == managed.end() || sharding == plan.tables.end()) continue;
+    const int64_t parts = ShardedManagedTableOf(found->second, table).num_parts;
+    MakeHashParts({table.name, table.num_embeddings, table.embedding_dim}, sharding->second, parts);
+  }
 }
 
 }  // namespace tessera

@@ -22,5 +22,10 @@ ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
                            std::span<const TableShape> tables,
                            const ManagedTableConfigs& managed = {});
 
+// Throws Error for tables of raw ids that ranks cannot take under the plan: those in no parts, and
+// those of which the plan cuts a part.
+void CheckPlanOfRawIds(std::span<const EmbeddingBagConfig> tables,
+                       const ManagedTableConfigs& managed, const ShardingPlan& plan);
+
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_RANKS_PLAN_H_

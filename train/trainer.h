@@ -35,6 +35,7 @@
 #include "sharding/distributed_model_parallel.h"
 #include "train/checkpoint/incremental_checkpoints.h"
 #include "train/checkpoint/rank_checkpoints.h"
+#include "train/checkpoint/raw_id_parts.h"
 #include "train/config/train_config.h"
 #include "train/ranks.h"
 #include "train/task_meter.h"
@@ -132,10 +133,15 @@ class Trainer {
   // whatever form it was saved in. Throws Error, and changes nothing, for one that does not fit
   // (but raw ids that come before refused ones; with ranks, what was there may be lost). False if
   // it had weights alone. With ranks, each has its own `checkpoint`, of which it reads its parts.
+  //
+  // Growing tables may have been saved in other parts (checkpoint/raw_id_parts.h); then this
+  // trainer must have trained nothing.
   bool Load(const Checkpoint& checkpoint);
-  // Loads what ranks saved, under any plan: column blocks that stay keep their numbers a row.
-  // REQUIRES: ranks.
+  // Loads what ranks saved, under any plan: column blocks that stay keep their numbers a row, but
+  // where growing tables change their parts. REQUIRES: ranks.
   bool Load(ShardedCheckpoint& checkpoint);
+  // Tables of raw ids that what was loaded last had in other parts.
+  const std::vector<MovedIds>& moved_ids() const { return moved_ids_; }
 
   // State of metrics that was in what was loaded last.
   const std::vector<NamedTensor>& loaded_metrics() const { return loaded_metrics_; }
@@ -192,6 +198,13 @@ class Trainer {
   void ClearChanges();
   void GoOnFrom(const TrainingProgress& progress);
   bool LoadAlone(const Checkpoint& checkpoint);
+  bool LoadParts(ShardedCheckpoint& checkpoint);
+  // The configuration that a checkpoint was saved with; this one's where it says none.
+  TrainConfig SavedConfig(const std::string& config, const std::string& path) const;
+  // The checkpoint with growing tables in this model's parts.
+  Checkpoint InTheseParts(Checkpoint checkpoint);
+  // Gives rows of this rank's tables as they are now.
+  NewRows RowsNow() const;
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
   // Keys of the dense optimizer by unsharded names.
   std::vector<std::string> DenseOptimizerKeys() const;
@@ -229,6 +242,7 @@ class Trainer {
   int64_t averages_ = 0;
   std::function<void(const Batch& part)> watch_;
   std::vector<NamedTensor> loaded_metrics_;
+  std::vector<MovedIds> moved_ids_;
   TrainingProgress progress_;  // iter and random numbers are asked for when needed
 };
 

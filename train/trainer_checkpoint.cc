@@ -12,7 +12,6 @@
 #include "sharding/checkpoint/save_checkpoint.h"
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
 #include "sharding/table_checkpoint.h"
-#include "train/checkpoint/as_of_ranks.h"
 #include "train/checkpoint/model_checkpoint.h"
 #include "train/dense_parts.h"
 #include "train/trainer.h"
@@ -229,14 +228,6 @@ void Trainer::ShowRows(const std::vector<int64_t>& rows) {
     if (tables.table(t).growing) tables.rows().SetInUse(ctx_, t, rows[static_cast<size_t>(t)]);
 }
 
-bool Trainer::Load(const Checkpoint& checkpoint) {
-  if (!ranks_) return LoadAlone(checkpoint);
-  ShardedCheckpoint parts = AsOfRanks(
-      checkpoint,
-      checkpoint.config.empty() ? config_ : ParseTrainConfig(checkpoint.config, checkpoint.path));
-  return Load(parts);
-}
-
 bool Trainer::LoadAlone(const Checkpoint& checkpoint) {
   TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   if (checkpoint.progress && checkpoint.progress->step > 0) {
@@ -279,9 +270,7 @@ std::vector<NamedTensor> Trainer::IdsIn(ShardedCheckpoint& checkpoint) {
                           [&](const std::string& table) { return model_.IdPrefix(table); });
 }
 
-bool Trainer::Load(ShardedCheckpoint& checkpoint) {
-  TESSERA_CHECK(ranks_.has_value(), "{}: it is of ranks, of which this training has none",
-                checkpoint.folder());
+bool Trainer::LoadParts(ShardedCheckpoint& checkpoint) {
   const std::optional<TrainingProgress> progress = ParseProgress(checkpoint.info().metadata);
   std::vector<NamedTensor> weights, rest;
   const std::vector<std::string> names = NamesIn(checkpoint.index());

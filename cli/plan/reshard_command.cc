@@ -61,19 +61,46 @@ ShardedCheckpoint Open(const Flags& flags) {
   return AsOfRanks(std::move(checkpoint), model);
 }
 
-ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables) {
+// The configuration of what is resharded; absent if nobody says it.
+std::optional<TrainConfig> ConfigOf(const Flags& flags, const ShardedCheckpoint& from) {
+  if (!flags.config.empty()) return ReadConfigIfGiven(flags.config, flags.set);
+  const auto& metadata = from.info().metadata;
+  const auto found = metadata.find("config");
+  if (found == metadata.end() || found->second.empty()) return {};
+  return ParseTrainConfig(found->second, from.folder());
+}
+
+// Throws Error for raw ids that ranks cannot take: only a training puts them in other parts.
+void CheckRawIds(const Flags& flags, const std::optional<TrainConfig>& config,
+                 const ShardingPlan& plan) {
+  if (!config) return;
+  try {
+    CheckPlanOfRawIds(config->tables, config->managed_collision, plan);
+  } catch (const Error& error) {
+    throw Error(
+        Format("{}: {}. tessera train --resume {} --ranks {} --set "
+               "managed_collision.num_parts=N goes on from it in other parts",
+               flags.checkpoint, error.what(), flags.checkpoint, flags.ranks));
+  }
+}
+
+ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables,
+                     const std::optional<TrainConfig>& config) {
   const RankLayout layout{flags.ranks,
                           flags.ranks_per_node == 0 ? flags.ranks : flags.ranks_per_node};
   if (flags.plan == "auto")
     return FindAutoPlan(ReadConfig(flags, ReadCheckpoint(flags.checkpoint)), layout, Device::Cpu(),
                         flags.topology);
   if (!flags.topology.empty()) throw Error("--topology needs --plan auto");
-  return MakeRanksPlan(flags.plan, layout, tables);
+  return MakeRanksPlan(flags.plan, layout, tables,
+                       config ? config->managed_collision : ManagedTableConfigs());
 }
 
 int Reshard(const Flags& flags) {
   ShardedCheckpoint from = Open(flags);
-  const ShardingPlan plan = PlanFor(flags, ShapesOf(from.info()));
+  const std::optional<TrainConfig> config = ConfigOf(flags, from);
+  const ShardingPlan plan = PlanFor(flags, ShapesOf(from.info()), config);
+  CheckRawIds(flags, config, plan);
   SayChangedStatistics(from.index(), plan);
   Outputs outputs(flags.overwrite, {flags.checkpoint, flags.config});
   outputs.AddFolder(flags.out, flags.checkpoint);

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "cli/changed_statistics.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
 #include "cli/files.h"
@@ -28,6 +27,7 @@
 #include "cli/train/mllog.h"
 #include "cli/train/rank_reports.h"
 #include "cli/train/ranks_report.h"
+#include "cli/train/resumed.h"
 #include "cli/train/run_recorder.h"
 #include "cli/train/train_command_ranks.h"
 #include "cli/train/train_output.h"
@@ -39,9 +39,7 @@
 #include "runtime/device/device_properties.h"
 #include "runtime/files/files.h"
 #include "runtime/files/trace.h"
-#include "train/checkpoint/as_of_ranks.h"
 #include "train/checkpoint/saved_form.h"
-#include "train/checkpoint/whole_tables.h"
 #include "train/config/plugin_checks.h"
 #include "train/groups/rank_groups.h"
 #include "train/pipeline/pipeline_kind.h"
@@ -57,47 +55,6 @@ namespace {
 constexpr char kDescription[] =
     "Train a recommender model (DLRM and its kin, DeepFM, MMoE, PLE, two towers) whose embedding "
     "tables are updated inside backward.";
-
-// The checkpoint that --resume names. Ranks open it themselves, each for its parts.
-struct Resumed {
-  SavedForm form = SavedForm::kFile;
-  std::string config;
-  bool of_program = false;  // a file of SaveCheckpoint
-  std::optional<TrainingProgress> progress;
-  std::optional<Checkpoint> checkpoint;  // without ranks
-  std::optional<ChainPosition> chain;    // where training goes on from
-};
-
-std::string ConfigIn(const ShardedCheckpoint& folder) {
-  const auto& metadata = folder.info().metadata;
-  const auto found = metadata.find("config");
-  return found == metadata.end() ? "" : found->second;
-}
-
-Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
-  Resumed resumed;
-  if (flags.resume.empty()) return resumed;
-  resumed.form = DetectForm(flags.resume);
-  if (with_ranks && IsOfRanks(resumed.form)) {
-    const ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
-    resumed.config = ConfigIn(folder);
-    resumed.progress = ParseProgress(folder.info().metadata);
-    return resumed;
-  }
-  Checkpoint checkpoint = ReadCheckpoint(flags.resume);
-  resumed.config = checkpoint.config;
-  resumed.of_program = IsOfProgram(checkpoint);
-  resumed.progress = checkpoint.progress;
-  resumed.chain = checkpoint.chain;
-  if (!with_ranks) resumed.checkpoint = std::move(checkpoint);
-  return resumed;
-}
-
-// The run that this one goes on from; absent if only weights are known of it.
-std::optional<ResumedRun> RunOf(const TrainFlags& flags, const Resumed& resumed) {
-  if (!resumed.progress) return std::nullopt;
-  return ResumedRun{flags.resume, resumed.config, *resumed.progress};
-}
 
 TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
   if (!flags.config.empty()) return ReadConfigFile(flags.config, flags.set);
@@ -135,33 +92,9 @@ std::string ModelLine(const Trainer& trainer, Context& ctx) {
                 WithCommas(static_cast<double>(dense)), Machine(ctx, trainer.comm() != nullptr));
 }
 
-// Loads the whole checkpoint in a run without ranks. False if it holds weights alone.
-bool LoadAlone(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
-  if (IsOfRanks(resumed.form)) SayChangedStatistics(OpenFolderOfRanks(flags.resume).index());
-  return trainer.Load(*std::exchange(resumed.checkpoint, std::nullopt));
-}
-
-// Loads this rank's part of the checkpoint. False if it holds weights alone.
-bool LoadOnRank(const TrainFlags& flags, Trainer& trainer, SavedForm form, bool is_leader) {
-  const ShardingPlan& plan = trainer.model().sharded()->tables().plan();
-  if (IsOfRanks(form)) {
-    ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
-    if (is_leader) SayChangedStatistics(folder.index(), plan);
-    return trainer.Load(folder);
-  }
-  const Checkpoint checkpoint = ReadCheckpoint(flags.resume);
-  if (is_leader) SayChangedStatistics(AsOfRanks(checkpoint, trainer.config()).index(), plan);
-  return trainer.Load(checkpoint);
-}
-
-bool Load(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is_leader) {
-  return trainer.comm() == nullptr ? LoadAlone(flags, trainer, resumed)
-                                   : LoadOnRank(flags, trainer, resumed.form, is_leader);
-}
-
 void Resume(const TrainFlags& flags, Trainer& trainer, const DataSets& data, Resumed& resumed,
             bool is_leader) {
-  if (!Load(flags, trainer, resumed, is_leader)) {
+  if (!LoadResumed(flags, trainer, resumed, is_leader)) {
     if (is_leader) Warn(flags.resume + " holds weights alone: optimizers start afresh");
     if (trainer.comm() == nullptr) resumed.chain.reset();
     return;
@@ -235,6 +168,14 @@ RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) 
           .from = trainer.progress()};
 }
 
+// Adds what became of sharding groups, which are no part of the configuration.
+void AddGroupsChange(const std::optional<TrainingProgress>& from,
+                     const std::optional<TrainingRanks>& ranks, std::vector<std::string>& changes) {
+  if (!from) return;
+  const std::string change = GroupsChange(*from, ranks ? GroupsText(*ranks) : "");
+  if (!change.empty()) changes.push_back(change);
+}
+
 void SayChanges(const std::vector<std::string>& changes) {
   for (const std::string& change : changes) Note("resume: " + change);
 }
@@ -249,7 +190,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                 const RunLogs& logs) {
   const bool is_leader = host == nullptr || IsLeader(*host);
   if (host != nullptr) CheckRanksAgree(flags, *host, config, data, resumed.progress);
-  const std::vector<std::string> changes = ChangesSince(flags, config, data, resumed);
+  std::vector<std::string> changes = ChangesSince(flags, config, data, resumed);
   Context ctx({.device = host ? DeviceOfRank(flags.device, *host) : ParseDevice(flags.device),
                .threads = ThreadsOfRank(flags),
                .seed = config.seed,
@@ -263,6 +204,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (is_leader && !gpus.why_host.empty()) Note(gpus.why_host);
   Communicator* const comm = gpus.nccl ? gpus.nccl.get() : host;
   const std::optional<TrainingRanks> ranks = PlanRanks(ctx, flags, config, there, gpus, comm);
+  AddGroupsChange(resumed.progress, ranks, changes);
   CheckCheckpointRoom(flags, config, resumed.progress, host);
   std::unique_ptr<RunRecord> record = ReadRecord(flags, config);
   if (flags.dry_run) {

@@ -18,8 +18,6 @@
 #include "runtime/files/files.h"
 #include "sharding/distributed_model_parallel.h"
 #include "sharding/exchange/dist_layout.h"
-#include "sharding/managed_collision/make_managed_tables.h"
-#include "sharding/plan/hash_parts.h"
 #include "sharding/plan/plan_json.h"
 #include "train/agreement.h"
 #include "train/groups/rank_groups.h"
@@ -165,17 +163,6 @@ ShardingPlan NamedPlan(const TrainFlags& flags, const RankLayout& layout,
   }
 }
 
-// Throws Error for raw ids that ranks cannot take under the plan, before a model is made.
-void CheckRawIds(const TrainConfig& config, const ShardingPlan& plan) {
-  for (const EmbeddingBagConfig& table : config.tables) {
-    const auto managed = config.managed_collision.find(table.name);
-    const auto sharding = plan.tables.find(table.name);
-    if (managed == config.managed_collision.end() || sharding == plan.tables.end()) continue;
-    const int64_t parts = ShardedManagedTableOf(managed->second, table).num_parts;
-    MakeHashParts({table.name, table.num_embeddings, table.embedding_dim}, sharding->second, parts);
-  }
-}
-
 // The plan that was asked for, the same on all ranks.
 ShardingPlan MakePlan(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
   const RankLayout layout = LayoutSync(flags, comm);
@@ -190,7 +177,7 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
                                 const TrainConfig& config) {
   TrainingRanks ranks{.comm = &comm, .plan = MakePlan(flags, comm, config)};
   CheckAgreement(comm, FactsOf(ranks.plan));
-  CheckRawIds(config, ranks.plan);
+  CheckPlanOfRawIds(config.tables, config.managed_collision, ranks.plan);
   if (NumGroups(flags) > 1) {
     CheckGroupTables(config, &ranks.plan);
     ranks.groups = std::make_shared<TwoDimensionalGroups>(
@@ -219,10 +206,7 @@ std::string RanksLine(const TrainingRanks& ranks) {
   for (const auto& [name, sharding] : ranks.plan.tables) ++tables[sharding.type];
   const int size = ranks.comm->size();
   std::string line = Format("{} ({})", Counted(size, "rank"), ranks.comm->backend());
-  if (ranks.groups)
-    line += Format(" in {} sharding groups of {}, averaged every {}", ranks.num_groups(),
-                   ranks.sharding().size(),
-                   ranks.sync_interval == 1 ? "step" : Counted(ranks.sync_interval, "step"));
+  if (ranks.groups) line += " in " + GroupsText(ranks);
   const char* separator = ": ";
   for (const auto& [type, count] : tables) {
     line += Format("{}{} {}", separator, Counted(count, "table"), ToString(type));

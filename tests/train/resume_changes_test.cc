@@ -39,6 +39,30 @@ TEST_F(ResumeChangesTest, SaysWhatMayChange) {
   EXPECT_EQ(changes[1], "train.batch_size was 64, is 32");
 }
 
+TEST_F(ResumeChangesTest, SaysOtherShardingGroups) {
+  EXPECT_EQ(GroupsChange(progress_, ""), "");
+  EXPECT_EQ(GroupsChange(progress_, "2 sharding groups of 2, averaged every step"),
+            "the ranks were in no sharding groups, are in 2 sharding groups of 2, averaged every "
+            "step");
+  progress_.groups = "2 sharding groups of 2, averaged every step";
+  EXPECT_EQ(GroupsChange(progress_, progress_.groups), "");
+  EXPECT_EQ(GroupsChange(progress_, ""),
+            "the ranks were in 2 sharding groups of 2, averaged every step, are in no sharding "
+            "groups");
+}
+
+// Ids of growing tables go to other parts; those of other kinds stay where they are.
+TEST_F(ResumeChangesTest, OnlyGrowingTablesChangeTheirParts) {
+  config_.managed_collision["b"] = {GrowingIndexOptions{}, 0};
+  TrainConfig given = config_;
+  given.managed_collision["b"].num_parts = 5;
+  EXPECT_EQ(Changes(given),
+            std::vector<std::string>{"table 'b': managed_collision.num_parts was none, is 5"});
+  config_.managed_collision["b"].module = given.managed_collision["b"].module = MchConfig{};
+  EXPECT_NE(Refusal(given).find("raw ids of growing tables alone go to other parts"),
+            std::string::npos);
+}
+
 TEST_F(ResumeChangesTest, RefusesAnotherModel) {
   TrainConfig given = config_;
   given.tables[1].feature_names = {"cat_2", "cat_1"};

@@ -22,7 +22,7 @@ constexpr std::string_view kModelPrefix = "model.";
 constexpr char kCrc32[] = "crc32";
 // Older files, which had no such field, lack it.
 constexpr std::string_view kOptionalField = "max_counter";
-constexpr char kData[] = "data", kEvaluation[] = "evaluation";
+constexpr char kData[] = "data", kEvaluation[] = "evaluation", kGroups[] = "groups";
 
 bool IsOptimizerState(const std::string& name) { return name.starts_with(kOptimizerPrefix); }
 
@@ -184,6 +184,7 @@ std::optional<TrainingProgress> ParseProgress(const Metadata& metadata) {
   };
   read_text(kData, progress.data);
   read_text(kEvaluation, progress.evaluation);
+  read_text(kGroups, progress.groups);
   return progress;
 }
 
@@ -193,6 +194,7 @@ Metadata CheckpointMetadata(const TrainingProgress& progress, const std::string&
               [&](const char* key, const auto& field) { metadata[key] = NumberText(field); });
   if (!progress.data.empty()) metadata[kData] = progress.data;
   if (!progress.evaluation.empty()) metadata[kEvaluation] = progress.evaluation;
+  if (!progress.groups.empty()) metadata[kGroups] = progress.groups;
   return metadata;
 }
 

@@ -9,8 +9,9 @@
 //   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent),
 //                                    seed, random_next_sequence, config (JSON), data (absent from
 //                                    old ones: data/files/data_identity.h), evaluation (absent
-//                                    without evaluations: train/run/evaluation_schedule.h), crc32
-//                                    of all tensors' bytes in order of names
+//                                    without evaluations: train/run/evaluation_schedule.h), groups
+//                                    (absent without sharding groups), crc32 of all tensors' bytes
+//                                    in order of names
 //
 // Tables are whole, whatever the training was. A leading "model." of a weight's name is dropped
 // when a file is read. A file without any optimizer.* (as PyTorch writes one) holds weights alone.
@@ -39,6 +40,7 @@ struct TrainingProgress {
   uint64_t random_next_sequence = 0;
   std::string data = {};        // what `row` is a row of, as data_identity.h says it; "": unknown
   std::string evaluation = {};  // what evaluations have come to (evaluation_schedule.h); "": none
+  std::string groups = {};      // sharding groups of its ranks (train/ranks.h); "": none
 
   friend bool operator==(const TrainingProgress&, const TrainingProgress&) = default;
 };

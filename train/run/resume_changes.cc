@@ -12,6 +12,8 @@ namespace {
 
 enum class Verdict { kRefused, kData, kSaid, kSilent };
 
+constexpr char kNumParts[] = "managed_collision.num_parts";
+
 bool IsOneOf(const std::string& key, const std::set<std::string>& keys) {
   return keys.contains(key);
 }
@@ -24,7 +26,7 @@ Verdict OfTable(const std::string& key, bool growing) {
   if (IsOneOf(key, {"features", "pooling", "dim", "dtype", "state_dtype", "optimizer.name",
                     "managed_collision.kind"}))
     return Verdict::kRefused;
-  if (key == "rows") return growing ? Verdict::kSaid : Verdict::kRefused;
+  if (IsOneOf(key, {"rows", kNumParts})) return growing ? Verdict::kSaid : Verdict::kRefused;
   const bool place = key == "location" || key == "init_range" || key.starts_with("cache.");
   return place ? Verdict::kSilent : Verdict::kSaid;
 }
@@ -83,6 +85,12 @@ class Changes {
     const std::string key = KeyOfItem(was.key);
     const Verdict verdict = was.table.empty() ? OfDocument(key) : OfTable(key, growing);
     if (verdict == Verdict::kSilent) return;
+    if (verdict == Verdict::kRefused && key == kNumParts)
+      throw Error(Format(
+          "{}: {} was {} when it was saved, and is {} now: raw ids of growing tables alone go "
+          "to other parts; go on with the saved number, or train a new model (without "
+          "--resume)",
+          saved_.path, was, Value(was.value), Value(is.value)));
     if (verdict == Verdict::kRefused)
       throw Error(
           Format("{}: {} was {} when it was saved, and is {} now: that is another model; go on "
@@ -159,6 +167,12 @@ std::vector<std::string> ResumeChanges(const ResumedRun& saved, const TrainConfi
     changes.CompareData(DataIdentityFromText(saved.progress.data), data,
                         given.data.shuffle.has_value(), split);
   return changes.Sentences();
+}
+
+std::string GroupsChange(const TrainingProgress& saved, const std::string& groups) {
+  if (saved.groups == groups) return "";
+  const auto text = [](const std::string& of) { return of.empty() ? "no sharding groups" : of; };
+  return Format("the ranks were in {}, are in {}", text(saved.groups), text(groups));
 }
 
 }  // namespace tessera

@@ -4,8 +4,8 @@
 // be meant is refused, the rest is said.
 //
 // Refused: other tables, or a table of other features, pooling, rows (but of a growing one), dim,
-// types, optimizer or kind of managed collision; another model or dense optimizer; another split of
-// rows for evaluation, or other data beside a split that goes by them (one by the last times, of
+// types, optimizer, kind of managed collision or, unless it grows, parts of raw ids; another model
+// or dense optimizer; another split of rows for evaluation, or other data beside a split that goes by them (one by the last times, of
 // which the checkpoint keeps the time that was found, does not); and within an epoch, of
 // which the checkpoint counts rows, other data or another order of them. Said: any other key but
 // those that say where tables lie, how they began, how long to train and which metrics to write;
@@ -29,6 +29,10 @@ struct ResumedRun {
 // checkpoint, the key and both values for one that is not. `other_data`: those of data are.
 std::vector<std::string> ResumeChanges(const ResumedRun& saved, const TrainConfig& given,
                                        const DataIdentity& data, bool other_data);
+
+// "the ranks were in 2 sharding groups of 2, averaged every step, are in no sharding groups"; ""
+// where that is the same. Groups change results, as each averages its own part of a batch.
+std::string GroupsChange(const TrainingProgress& saved, const std::string& groups);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_RUN_RESUME_CHANGES_H_

@@ -72,7 +72,8 @@ class TrainingRun {
       return;
     }
     checkpoints_.emplace(folder, *options_.incremental);
-    if (options_.resumed && std::filesystem::equivalent(options_.resumed->folder, folder))
+    if (options_.resumed && HasItsRows() &&
+        std::filesystem::equivalent(options_.resumed->folder, folder))
       checkpoints_->GoOnFrom(*options_.resumed);
   }
 
@@ -92,9 +93,13 @@ class TrainingRun {
                                           [&] { return options_.overwrites; });
   }
 
+  // Whether rows are where the checkpoint that was loaded has them; else a chain begins anew.
+  bool HasItsRows() const { return trainer_.moved_ids().empty(); }
+
   bool GoesOnOfRanks() const {
     const std::string& from = options_.resumed_of_ranks;
-    return !from.empty() && std::filesystem::equivalent(from, options_.checkpoint) &&
+    return !from.empty() && HasItsRows() &&
+           std::filesystem::equivalent(from, options_.checkpoint) &&
            OpenRankChain(from).info().plan == trainer_.model().sharded()->tables().plan();
   }
 

@@ -89,10 +89,16 @@ run 0 train --config two.json "${groups[@]}" --epochs 1 --checkpoint half
 cp -r half part
 run 0 train --resume part "${groups[@]}" --epochs 2 --checkpoint part
 has out "resumed part: 1 epoch done"
+lacks out "resume: the ranks were in"
 for folder in part threads; do bits $folder; done
 same_tensors part.st threads.st || fail "resumed: other bits"
 run 0 train --resume half --ranks 6 --sharding-group-size 3 --epochs 2
+has out "resume: the ranks were in 2 sharding groups of 2, averaged every 20 steps, are in 2 \
+sharding groups of 3, averaged every step"
+run 0 train --resume half --ranks 4 --sharding-group-size 2 --sync-interval 10 --epochs 2 --dry-run
+has out "averaged every 20 steps, are in 2 sharding groups of 2, averaged every 10 steps"
 run 0 train --resume half --ranks 3 --epochs 2
+has out "averaged every 20 steps, are in no sharding groups"
 run 0 train --resume half --epochs 2 --checkpoint alone.safetensors
 run 0 train --resume alone.safetensors --ranks 2 --sharding-group-size 1 --epochs 3
 

@@ -1,0 +1,95 @@
+#include "cli/train/resumed.h"
+
+#include <utility>
+#include <vector>
+
+#include "cli/changed_statistics.h"
+#include "cli/show/log.h"
+#include "cli/show/numbers.h"
+#include "train/checkpoint/as_of_ranks.h"
+#include "train/checkpoint/raw_id_parts.h"
+#include "train/checkpoint/whole_tables.h"
+
+namespace tessera::cli {
+namespace {
+
+std::string ConfigIn(const ShardedCheckpoint& folder) {
+  const auto& metadata = folder.info().metadata;
+  const auto found = metadata.find("config");
+  return found == metadata.end() ? "" : found->second;
+}
+
+// Loads the whole checkpoint in a run without ranks. False if it holds weights alone.
+bool LoadAlone(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
+  if (IsOfRanks(resumed.form)) SayChangedStatistics(OpenFolderOfRanks(flags.resume).index());
+  return trainer.Load(*std::exchange(resumed.checkpoint, std::nullopt));
+}
+
+// Whether raw ids go to other parts than they were saved in: tables are then put together first.
+bool MovesIds(const Trainer& trainer, const std::string& config, const std::string& path) {
+  return !config.empty() && PartsDiffer(ParseTrainConfig(config, path), trainer.config());
+}
+
+// Says what became of raw ids that went to other parts than they were saved in.
+void SayMovedIds(const std::vector<MovedIds>& moved) {
+  for (const auto& [table, parts, ids, without_row, sketch] : moved) {
+    std::string text = Format("resume: table '{}': {} went to {}", table, Counted(ids, "raw id"),
+                              parts == 0 ? "one part" : Counted(parts, "part"));
+    if (without_row > 0)
+      text += Format(", where {} of them have no row: their parts are full",
+                     WithCommas(static_cast<double>(without_row)));
+    if (sketch) text += "; the sketch of admit_after starts anew";
+    Note(text);
+  }
+}
+
+// Loads this rank's part of the checkpoint. False if it holds weights alone.
+bool LoadOnRank(const TrainFlags& flags, Trainer& trainer, SavedForm form, bool is_leader) {
+  const ShardingPlan& plan = trainer.model().sharded()->tables().plan();
+  if (IsOfRanks(form)) {
+    ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
+    const bool moves_ids = MovesIds(trainer, ConfigIn(folder), flags.resume);
+    if (is_leader && !moves_ids) SayChangedStatistics(folder.index(), plan);
+    if (is_leader && moves_ids) SayChangedStatistics(folder.index());
+    return trainer.Load(folder);
+  }
+  const Checkpoint checkpoint = ReadCheckpoint(flags.resume);
+  if (is_leader) SayChangedStatistics(AsOfRanks(checkpoint, trainer.config()).index(), plan);
+  return trainer.Load(checkpoint);
+}
+
+}  // namespace
+
+Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
+  Resumed resumed;
+  if (flags.resume.empty()) return resumed;
+  resumed.form = DetectForm(flags.resume);
+  if (with_ranks && IsOfRanks(resumed.form)) {
+    const ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
+    resumed.config = ConfigIn(folder);
+    resumed.progress = ParseProgress(folder.info().metadata);
+    return resumed;
+  }
+  Checkpoint checkpoint = ReadCheckpoint(flags.resume);
+  resumed.config = checkpoint.config;
+  resumed.of_program = IsOfProgram(checkpoint);
+  resumed.progress = checkpoint.progress;
+  resumed.chain = checkpoint.chain;
+  if (!with_ranks) resumed.checkpoint = std::move(checkpoint);
+  return resumed;
+}
+
+std::optional<ResumedRun> RunOf(const TrainFlags& flags, const Resumed& resumed) {
+  if (!resumed.progress) return std::nullopt;
+  return ResumedRun{flags.resume, resumed.config, *resumed.progress};
+}
+
+bool LoadResumed(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is_leader) {
+  const bool with_run = trainer.comm() == nullptr
+                            ? LoadAlone(flags, trainer, resumed)
+                            : LoadOnRank(flags, trainer, resumed.form, is_leader);
+  if (is_leader) SayMovedIds(trainer.moved_ids());
+  return with_run;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,378 @@
+#include "train/checkpoint/raw_id_parts.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "embedding/managed_collision/growing_rows.h"
+#include "embedding/managed_collision/managed_collision_config.h"
+#include "models/ranking_model.h"
+#include "runtime/base/check.h"
+#include "runtime/base/hash.h"
+#include "runtime/context.h"
+#include "runtime/numbers/random.h"
+#include "runtime/tensor.h"
+#include "sharding/plan/hash_parts.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kIds[] = "_growing_ids", kLast[] = "_growing_last_access_iter",
+               kCounts[] = "_growing_counts", kNow[] = "_current_iter_tensor",
+               kEvicted[] = "_evicted_indices", kPartRandom[] = "_part_random";
+constexpr uint64_t kPartsSeed = 0x7261775f70617274;  // no other numbers come from it
+
+// How a growing table divides its rows.
+struct Layout {
+  int64_t rows = 0, num_parts = 0, shared_rows = 1;
+
+  int64_t parts() const { return std::max<int64_t>(1, num_parts); }
+  int64_t rows_a_part() const { return rows / parts(); }
+  // Whether rows mean the same: a table without parts only has more of them.
+  bool SameRows(const Layout& other) const {
+    return num_parts == other.num_parts && shared_rows == other.shared_rows &&
+           (num_parts == 0 || rows == other.rows);
+  }
+};
+
+// The growing tables of a configuration.
+std::map<std::string, Layout> LayoutsOf(const TrainConfig& config) {
+  std::map<std::string, Layout> layouts;
+  for (const EmbeddingBagConfig& table : config.tables) {
+    const auto managed = config.managed_collision.find(table.name);
+    if (managed == config.managed_collision.end()) continue;
+    const auto* growing = std::get_if<GrowingIndexOptions>(&managed->second.module);
+    if (growing != nullptr)
+      layouts[table.name] = {table.num_embeddings, managed->second.num_parts, growing->shared_rows};
+  }
+  return layouts;
+}
+
+// Tables whose rows mean something else.
+std::map<std::string, std::pair<Layout, Layout>> Changed(const TrainConfig& before,
+                                                         const TrainConfig& now) {
+  std::map<std::string, std::pair<Layout, Layout>> changed;
+  const std::map<std::string, Layout> were = LayoutsOf(before);
+  for (const auto& [table, is] : LayoutsOf(now))
+    if (const auto was = were.find(table); was != were.end() && !was->second.SameRows(is))
+      changed[table] = {was->second, is};
+  return changed;
+}
+
+struct SavedId {
+  int64_t id = 0, last = 0, count = 0;
+  int64_t row = 0;  // of the whole table
+};
+
+// A table's rows in their new places.
+struct MovedRows {
+  Layout before, after;
+  bool had_rows = true;                   // else no batch had met the table
+  std::vector<std::vector<SavedId>> ids;  // of each new part, in the order of their old rows
+
+  int64_t count() const {
+    if (after.num_parts > 0) return after.rows;
+    return had_rows ? after.shared_rows + std::ssize(ids[0]) : 0;
+  }
+  // The old row that a row was; −1: it is a new one.
+  int64_t OldRow(int64_t row) const {
+    const int64_t part = row / after.rows_a_part(), local = row % after.rows_a_part();
+    if (local < after.shared_rows)
+      return had_rows ? part * before.parts() / after.parts() * before.rows_a_part() +
+                            local % before.shared_rows
+                      : -1;
+    const std::vector<SavedId>& of_part = ids[static_cast<size_t>(part)];
+    const int64_t i = local - after.shared_rows;
+    return i < std::ssize(of_part) ? of_part[static_cast<size_t>(i)].row : -1;
+  }
+};
+
+using ReadBytes = std::function<void(int64_t begin, int64_t count, char* out)>;
+
+// Reads bytes of a tensor whose rows were moved: read_old those of an old tensor, read_new whole
+// new rows.
+void ReadMoved(const MovedRows& rows, int64_t row_bytes, const ReadBytes& read_old,
+               const ReadBytes& read_new, int64_t begin, int64_t count, char* out) {
+  const int64_t last = (begin + count + row_bytes - 1) / row_bytes;
+  for (int64_t first = begin / row_bytes, next; first < last; first = next) {
+    const int64_t old = rows.OldRow(first);
+    for (next = first + 1; next < last; ++next)
+      if (rows.OldRow(next) != (old < 0 ? old : old + next - first)) break;
+    const int64_t from = std::max(begin, first * row_bytes),
+                  to = std::min(begin + count, next * row_bytes);
+    if (old >= 0) {
+      read_old((old - first) * row_bytes + from, to - from, out + (from - begin));
+      continue;
+    }
+    std::vector<char> fresh(static_cast<size_t>((next - first) * row_bytes));
+    read_new(first, next - first, fresh.data());
+    std::memcpy(out + (from - begin), fresh.data() + (from - first * row_bytes),
+                static_cast<size_t>(to - from));
+  }
+}
+
+// Keeps the ids of a part that have the highest scores, in the order of their rows.
+void KeepBest(std::vector<SavedId>& ids, int64_t most, const internal::GrowingScore& score) {
+  if (std::ssize(ids) <= most) return;
+  const auto better = [&](const SavedId& a, const SavedId& b) {
+    const double of_a = score.Of(a.last, a.count), of_b = score.Of(b.last, b.count);
+    return of_a != of_b ? of_a > of_b : a.row > b.row;
+  };
+  std::nth_element(ids.begin(), ids.begin() + most, ids.end(), better);
+  ids.resize(static_cast<size_t>(most));
+  std::ranges::sort(ids, {}, &SavedId::row);
+}
+
+// A checkpoint that is put together: tensors under their names, and what reads them.
+class Assembled {
+ public:
+  explicit Assembled(Checkpoint saved)
+      : from_(std::make_shared<const Checkpoint>(std::move(saved))) {
+    for (const CheckpointEntry& entry : from_->tensors)
+      Add(entry.name, entry.tensor.dtype, entry.tensor.shape,
+          [from = from_, entry](int64_t begin, int64_t count, char* out) {
+            from->read_bytes(entry, begin, count, out);
+          });
+  }
+
+  struct Part {
+    DType dtype;
+    Shape shape;
+    ReadBytes read;
+  };
+  const std::string& path() const { return from_->path; }
+  const Checkpoint& from() const { return *from_; }
+  bool Has(const std::string& name) const { return parts_.contains(name); }
+  const Part& At(const std::string& name) const {
+    const auto found = parts_.find(name);
+    if (found == parts_.end()) throw Error(Format("{}: '{}' is missing", path(), name));
+    return found->second;
+  }
+  void Add(const std::string& name, DType dtype, const Shape& shape, ReadBytes read) {
+    parts_.insert_or_assign(name, Part{dtype, shape, std::move(read)});
+  }
+  void Add(const std::string& name, const Tensor& tensor) {
+    Add(name, tensor.dtype(), tensor.shape(), [tensor](int64_t begin, int64_t count, char* out) {
+      std::memcpy(out, static_cast<const char*>(tensor.raw_data()) + begin,
+                  static_cast<size_t>(count));
+    });
+  }
+  // Numbers of a tensor i64 of any shape, which is taken out.
+  std::vector<int64_t> Take(const std::string& name) {
+    const Part part = At(name);
+    if (part.dtype != DType::kI64)
+      throw Error(Format("{}: '{}': expected i64, got {}", path(), name, part.dtype));
+    std::vector<int64_t> numbers(static_cast<size_t>(part.shape.numel()));
+    part.read(0, std::ssize(numbers) * SizeOf(part.dtype), reinterpret_cast<char*>(numbers.data()));
+    parts_.erase(name);
+    return numbers;
+  }
+  // fn(name, part) for copies of those whose names begin so.
+  template <typename Fn>
+  void ForEach(const std::string& prefix, Fn&& fn) {
+    std::map<std::string, Part> found;
+    for (auto at = parts_.lower_bound(prefix); at != parts_.end() && at->first.starts_with(prefix);
+         ++at)
+      found.insert(*at);
+    for (const auto& [name, part] : found) fn(name, part);
+  }
+  void Remove(const std::string& prefix) {
+    std::erase_if(parts_, [&](const auto& part) { return part.first.starts_with(prefix); });
+  }
+
+  Checkpoint Finish() {
+    Checkpoint checkpoint = *from_;
+    checkpoint.file = nullptr;
+    checkpoint.tensors.clear();
+    for (const auto& [name, part] : parts_)
+      checkpoint.tensors.push_back({name, {part.dtype, part.shape}});
+    const auto parts = std::make_shared<const std::map<std::string, Part>>(std::move(parts_));
+    checkpoint.read_bytes = [parts](const CheckpointEntry& entry, int64_t offset, int64_t count,
+                                    void* out) {
+      parts->at(entry.name).read(offset, count, static_cast<char*>(out));
+    };
+    return checkpoint;
+  }
+
+ private:
+  std::shared_ptr<const Checkpoint> from_;
+  std::map<std::string, Part> parts_;
+};
+
+// Moves one table.
+class TableMove {
+ public:
+  TableMove(Assembled& to, const std::string& table, const Layout& before, const Layout& after)
+      : to_(to),
+        table_(table),
+        parameter_(RankingModel::TableParameterName(table)),
+        id_prefix_(parameter_.substr(0, parameter_.rfind('.') + 1)),
+        rows_(std::make_shared<MovedRows>()) {
+    rows_->before = before;
+    rows_->after = after;
+    const Shape& shape = to_.At(parameter_).shape;
+    if (shape.rank() != 2)
+      throw Error(Format("{}: '{}': expected rows, got {}", to_.path(), parameter_, shape));
+    old_rows_ = shape[0];
+    rows_->had_rows = old_rows_ > 0;
+    CheckRows();
+  }
+
+  MovedIds Move(const EmbeddingBagConfig& config, const ManagedTableConfig& managed, uint64_t seed,
+                const NewRows& new_rows) {
+    const auto& options = std::get<GrowingIndexOptions>(managed.module);
+    MovedIds moved{.table = table_, .num_parts = managed.num_parts};
+    moved.sketch_starts_anew =
+        options.admit_after > 1 && to_.Has(id_prefix_ + OldPrefix(0) + "_growing_sketch");
+    for (int64_t part = 0; part < rows_->before.parts(); ++part) ReadPart(part);
+    moved.ids = std::ssize(ids_);
+    to_.Remove(id_prefix_ + "_");
+    moved.without_row = Deal({options.score, now_});
+    AddRows(new_rows);
+    AddIds(config, managed, seed);
+    return moved;
+  }
+
+ private:
+  static std::string PrefixOf(const Layout& layout, int64_t part) {
+    return layout.num_parts == 0 ? "" : PartPrefix(part);
+  }
+  std::string OldPrefix(int64_t part) const { return PrefixOf(rows_->before, part); }
+
+  void CheckRows() const {
+    const Layout& before = rows_->before;
+    if (before.num_parts > 0 && old_rows_ != before.rows)
+      throw Error(Format("{}: '{}': expected {} rows, got {}", to_.path(), parameter_, before.rows,
+                         old_rows_));
+  }
+
+  void ReadPart(int64_t part) {
+    const std::string prefix = id_prefix_ + OldPrefix(part);
+    const std::vector<int64_t> ids = to_.Take(prefix + kIds), last = to_.Take(prefix + kLast),
+                               counts = to_.Take(prefix + kCounts), now = to_.Take(prefix + kNow),
+                               evicted = to_.Take(prefix + kEvicted);
+    const int64_t shared = rows_->before.shared_rows,
+                  most = std::min(old_rows_, rows_->before.rows_a_part());
+    const bool fits = last.size() == ids.size() && counts.size() == ids.size() && now.size() == 1 &&
+                      (ids.empty() || std::ssize(ids) + shared <= most);
+    if (!fits)
+      throw Error(Format("{}: '{}{}': {} ids, {} times and {} counts of {} rows", to_.path(),
+                         prefix, kIds, ids.size(), last.size(), counts.size(), most));
+    const std::set<int64_t> reset(evicted.begin(), evicted.end());
+    for (size_t r = 0; r < ids.size(); ++r) {
+      const int64_t row = static_cast<int64_t>(r) + shared;
+      if (counts[r] == 0) continue;
+      if (reset.contains(row))
+        throw Error(Format("{}: '{}{}': row {} was to be reset before it was saved", to_.path(),
+                           prefix, kEvicted, row));
+      ids_.push_back({ids[r], last[r], counts[r], part * rows_->before.rows_a_part() + row});
+    }
+    now_ = std::max(now_, now[0]);
+  }
+
+  // Gives the ids to their new parts; returns how many have no row there.
+  int64_t Deal(const internal::GrowingScore& score) {
+    const Layout& after = rows_->after;
+    const HashParts parts{after.parts(), after.rows_a_part()};
+    rows_->ids.resize(static_cast<size_t>(after.parts()));
+    for (const SavedId& id : ids_)
+      rows_->ids[static_cast<size_t>(parts.PartOf(id.id))].push_back(id);
+    int64_t left = std::ssize(ids_);
+    ids_ = {};
+    for (std::vector<SavedId>& of_part : rows_->ids) {
+      KeepBest(of_part, after.rows_a_part() - after.shared_rows, score);
+      left -= std::ssize(of_part);
+    }
+    return left;
+  }
+
+  void AddMoved(const std::string& name, const Assembled::Part& old, const ReadBytes& new_rows) {
+    const bool per_row = old.shape.rank() == 1;
+    const int64_t row_bytes = (per_row ? 1 : old.shape[1]) * SizeOf(old.dtype),
+                  rows = rows_->count();
+    to_.Add(name, old.dtype, per_row ? Shape{rows} : Shape{rows, old.shape[1]},
+            [moved = rows_, row_bytes, read = old.read, new_rows](int64_t begin, int64_t count,
+                                                                  char* out) {
+              ReadMoved(*moved, row_bytes, read, new_rows, begin, count, out);
+            });
+  }
+
+  void AddRows(const NewRows& new_rows) {
+    const Assembled::Part weights = to_.At(parameter_);
+    const int64_t dim = weights.shape[1];
+    to_.ForEach(OptimizerStateName(parameter_, ""), [&](const std::string& name,
+                                                        const Assembled::Part& state) {
+      if (state.shape != Shape{old_rows_} && state.shape != Shape{old_rows_, dim}) return;
+      const int64_t row_bytes = (state.shape.rank() == 1 ? 1 : dim) * SizeOf(state.dtype);
+      AddMoved(name, state, [row_bytes](int64_t, int64_t count, char* out) {
+        std::memset(out, 0, static_cast<size_t>(count * row_bytes));
+      });
+    });
+    AddMoved(parameter_, weights,
+             [new_rows, table = table_](int64_t first, int64_t count, char* out) {
+               new_rows(table, first, count, out);
+             });
+  }
+
+  void AddColumn(const std::string& name, size_t part, int64_t SavedId::*column) {
+    to_.Add(name, DType::kI64, Shape{std::ssize(rows_->ids[part])},
+            [moved = rows_, part, column](int64_t begin, int64_t count, char* out) {
+              std::vector<int64_t> numbers;
+              for (const SavedId& id : moved->ids[part]) numbers.push_back(id.*column);
+              std::memcpy(out, reinterpret_cast<const char*>(numbers.data()) + begin,
+                          static_cast<size_t>(count));
+            });
+  }
+
+  // What the modules of new parts know, which is that of new ones but for their ids.
+  void AddIds(const EmbeddingBagConfig& config, const ManagedTableConfig& managed, uint64_t seed) {
+    Context ctx({.threads = 1});
+    EmbeddingBagConfig of_part = config;
+    of_part.num_embeddings = rows_->after.rows_a_part();
+    const std::vector<NamedTensor> state =
+        MakeManagedCollisionModule(ctx, managed.module, of_part)->StateDict(ctx);
+    for (size_t p = 0; p < rows_->ids.size(); ++p) {
+      const auto part = static_cast<int64_t>(p);
+      const std::string prefix = id_prefix_ + PrefixOf(rows_->after, part);
+      for (const NamedTensor& tensor : state) to_.Add(prefix + tensor.name, tensor.tensor);
+      AddColumn(prefix + kIds, p, &SavedId::id);
+      AddColumn(prefix + kLast, p, &SavedId::last);
+      AddColumn(prefix + kCounts, p, &SavedId::count);
+      to_.Add(prefix + kNow, Tensor::From<int64_t>(ctx, {now_}));
+      if (rows_->after.num_parts == 0) continue;
+      const PhiloxBits bits =
+          Philox(seed ^ kPartsSeed, internal::HashOf(table_), static_cast<uint64_t>(part));
+      const auto own = static_cast<int64_t>(uint64_t{bits.v[1]} << 32 | bits.v[0]);
+      to_.Add(prefix + kPartRandom, Tensor::From<int64_t>(ctx, {own, 0}));
+    }
+  }
+
+  Assembled& to_;
+  std::string table_, parameter_, id_prefix_;
+  std::shared_ptr<MovedRows> rows_;
+  int64_t old_rows_ = 0, now_ = 0;
+  std::vector<SavedId> ids_;
+};
+
+}  // namespace
+
+bool PartsDiffer(const TrainConfig& before, const TrainConfig& now) {
+  return !Changed(before, now).empty();
+}
+
+Checkpoint WithParts(Checkpoint saved, const TrainConfig& before, const TrainConfig& now,
+                     const NewRows& new_rows, std::vector<MovedIds>* moved) {
+  const uint64_t seed = saved.progress ? saved.progress->seed : now.seed;
+  Assembled assembled(std::move(saved));
+  const auto changed = Changed(before, now);
+  for (const EmbeddingBagConfig& table : now.tables)
+    if (const auto found = changed.find(table.name); found != changed.end())
+      moved->push_back(TableMove(assembled, table.name, found->second.first, found->second.second)
+                           .Move(table, now.managed_collision.at(table.name), seed, new_rows));
+  return assembled.Finish();
+}
+
+}  // namespace tessera
