@@ -1,4 +1,5 @@
 // tessera inspect: prints what is in a saved model of any form, or in a folder of rows.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Adds the column that says how many raw ids have a row, where there are any tables of raw ids.
+void AddRawIds(const CheckpointSummary& summary, std::vector<std::vector<std::string>>& rows) {
+  const auto& tables = summary.tables;
+  if (std::ranges::none_of(tables, [](const auto& t) { return t.raw_ids.has_value(); })) return;
+  rows.front().push_back("raw ids of rows");
+  for (size_t t = 0; t < tables.size(); ++t) {
+    const int64_t declared = std::max(tables[t].declared_rows, tables[t].rows);
+    rows[t + 1].push_back(
+        tables[t].raw_ids ? Format("{} of {}", WithCommas(static_cast<double>(*tables[t].raw_ids)),
+                                   WithCommas(static_cast<double>(declared)))
+                          : "");
+  }
+  rows.back().push_back("");
+}
+
 std::string TablesText(const CheckpointSummary& summary) {
   std::vector<std::vector<std::string>> rows = {
       {"table", "rows", "dim", "dtype", "size", "optimizer", "its state"}};
@@ -28,6 +44,7 @@ std::string TablesText(const CheckpointSummary& summary) {
                     Bytes(t.bytes), t.optimizer, Bytes(t.state_bytes)});
   rows.push_back({"dense part", "", "", "", Bytes(summary.dense_bytes), summary.dense_optimizer,
                   Bytes(summary.dense_state_bytes)});
+  AddRawIds(summary, rows);
   if (summary.ranks > 0) {
     rows.front().push_back("sharding");
     for (size_t t = 0; t < summary.tables.size(); ++t)
@@ -98,6 +115,10 @@ Json TableJson(const TableSummary& t) {
                {"optimizer", t.optimizer},
                {"optimizer_bytes", t.state_bytes}};
   if (!t.sharding.empty()) json["sharding"] = t.sharding;
+  if (t.raw_ids) {
+    json["raw_ids"] = *t.raw_ids;
+    json["declared_rows"] = std::max(t.declared_rows, t.rows);
+  }
   return json;
 }
 

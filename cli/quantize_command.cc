@@ -14,6 +14,7 @@
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
 #include "cli/show/log.h"
+#include "cli/show/model_directory_summary.h"
 #include "cli/show/numbers.h"
 #include "cli/show/repeated_files.h"
 #include "runtime/base/joined.h"
@@ -114,14 +115,14 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
     return Fixed(100 * static_cast<double>(part) / static_cast<double>(whole), 1) + " %";
   };
   for (const serve::WrittenTable& table : model.tables) {
-    bytes += table.spec.nbytes();
+    const int64_t stored = StoredBytes(table.spec);
+    bytes += stored;
     before += table.checkpoint_bytes;
     rows.push_back({table.spec.name, WithCommas(static_cast<double>(table.spec.num_ids())),
                     share(table.spec.rows, table.spec.num_ids()), std::to_string(table.spec.dim),
-                    ToString(table.spec.codec), Bytes(table.spec.nbytes()),
-                    share(table.spec.nbytes(), table.checkpoint_bytes),
-                    Format("{:.3g}", table.error.rms), Format("{:.3g}", table.error.max),
-                    std::to_string(table.error.worst_row)});
+                    ToString(table.spec.codec), Bytes(stored),
+                    share(stored, table.checkpoint_bytes), Format("{:.3g}", table.error.rms),
+                    Format("{:.3g}", table.error.max), std::to_string(table.error.worst_row)});
     if (table.error.not_finite > 0)
       Warn(Format("table {}: {} not decode as finite numbers", table.spec.name,
                   Counted(table.error.not_finite, "row") +

@@ -65,8 +65,9 @@ void CheckRule(const JsonObject& object, const RawIdRule& rule, int64_t rows) {
   if (rule.num_parts < 1 || rows % rule.num_parts != 0)
     throw Error(Format("{}: expected a divisor of the {} rows, got {}", object.at("num_parts"),
                        rows, rule.num_parts));
-  if (rule.num_parts > 1 && rule.max_rows > rows)
-    throw Error(Format("{}: a table in parts does not grow", object.at("max_rows")));
+  if (rule.num_parts > 1 && !rule.interleaved && rule.max_rows > rows)
+    throw Error(Format("{}: a table in parts that are not interleaved does not grow",
+                       object.at("max_rows")));
   if (rule.hash_below > std::numeric_limits<int64_t>::max() / rule.num_parts)
     throw Error(Format("{}: {} for each of {} parts are more than numbers of 63 bits",
                        object.at("hash_below"), rule.hash_below, rule.num_parts));
@@ -84,6 +85,7 @@ RawIdRule ReadRawIds(const Json& json, int64_t rows, const std::string& where) {
       internal::ParseName<UnknownIds>(unknown, object.at("unknown").c_str(), kUnknownIds);
   object.Optional("max_rows", rule.max_rows);
   object.Optional("num_parts", rule.num_parts);
+  object.Optional("interleaved", rule.interleaved);
   object.Optional("hash_below", rule.hash_below);
   object.Optional("first_row", rule.first_row);
   object.Optional("num_rows", rule.num_rows);
@@ -100,6 +102,7 @@ Json RawIdsToJson(const RawIdRule& rule) {
                {"hash_below", rule.hash_below},
                {"unknown", UnknownIdsName(rule.unknown)}};
   if (rule.num_parts > 1) json["num_parts"] = rule.num_parts;
+  if (rule.interleaved) json["interleaved"] = true;
   if (rule.unknown == UnknownIds::kRows) {
     json["first_row"] = rule.first_row;
     json["num_rows"] = rule.num_rows;

@@ -59,6 +59,9 @@ struct RawIdRule {
   int64_t max_rows = 0;  // as many as deltas may bring; 0: `rows`
   // Parts by hash (sharding/plan/hash_parts.h); the numbers below are of each.
   int64_t num_parts = 1;
+  // Whether row r of part p is row r · num_parts + p of the table, which then has no more rows than
+  // its fullest part uses, and grows at its end; else row p · rows / num_parts + r.
+  bool interleaved = false;
   int64_t hash_below = 0;  // above 0: ids are first made HashBelow(id, hash_below)
   UnknownIds unknown = UnknownIds::kDefault;
   int64_t first_row = 0, num_rows = 1;                     // of kRows
@@ -66,6 +69,10 @@ struct RawIdRule {
 
   // Parts of a table of `rows` rows.
   HashParts Parts(int64_t rows) const { return {num_parts, rows / num_parts}; }
+  // The table's row that is a row of a part.
+  int64_t RowOfPart(int64_t rows, int64_t part, int64_t row) const {
+    return interleaved ? row * num_parts + part : part * (rows / num_parts) + row;
+  }
   // Returns the key under which the map knows an id of a part, which was hashed below hash_below if
   // that is above 0.
   int64_t Key(int64_t part, int64_t id) const { return part * hash_below + id; }

@@ -48,6 +48,7 @@ class RawIdMap {
 
   // Slots of a file of so many ids.
   static int64_t SlotsFor(int64_t ids);
+  static int64_t BytesFor(int64_t ids) { return SlotsFor(ids) * kSlotBytes; }
 
   int64_t size() const { return used_; }
   const Tensor& slots() const { return slots_; }
@@ -62,6 +63,8 @@ class RawIdMap {
 
  private:
   void Grow();
+
+  static constexpr int64_t kSlotBytes = 2 * sizeof(int64_t);
 
   Tensor slots_;
   int64_t used_ = 0;

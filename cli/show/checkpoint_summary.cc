@@ -1,9 +1,12 @@
 #include "cli/show/checkpoint_summary.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
 #include "cli/show/byte_progress.h"
+#include "embedding/managed_collision/managed_collision_config.h"
 #include "models/ranking_model.h"
 #include "runtime/base/check.h"
 #include "runtime/tensor.h"
@@ -26,14 +29,26 @@ std::map<std::string, int64_t> StateBytes(const Checkpoint& checkpoint) {
   return bytes;
 }
 
-void AddOptimizers(const std::string& path, CheckpointSummary& summary) {
+// Counts what is known of raw ids to the table that it belongs to.
+void AddIds(const std::string& name, int64_t count,
+            const std::function<std::vector<int64_t>()>& read, CheckpointSummary& summary) {
+  if (!IsIdState(name)) return;
+  for (TableSummary& table : summary.tables)
+    if (name.starts_with(RankingModel::kTablePrefix + table.name + "._"))
+      table.raw_ids = table.raw_ids.value_or(0) + CountIdsIn(name, count, read);
+}
+
+void AddConfig(const std::string& path, CheckpointSummary& summary) {
   if (summary.config.empty()) return;
   const TrainConfig config = ParseTrainConfig(summary.config, path);
   summary.dense_optimizer = config.dense_optimizer.name;
   summary.prepared = config.data.prepared;
   for (TableSummary& table : summary.tables)
     for (const EmbeddingBagConfig& c : config.tables)
-      if (c.name == table.name) table.optimizer = RuleName(c.optimizer);
+      if (c.name == table.name) {
+        table.optimizer = RuleName(c.optimizer);
+        table.declared_rows = c.num_embeddings;
+      }
 }
 
 CheckpointSummary OfProgram(const Checkpoint& checkpoint) {
@@ -77,7 +92,12 @@ CheckpointSummary OfFile(const std::string& path) {
                               .bytes = tensor.nbytes(),
                               .state_bytes = state_bytes[name]});
   }
-  AddOptimizers(path, summary);
+  Context ctx({.threads = 1});
+  for (const CheckpointEntry& entry : checkpoint.tensors)
+    AddIds(
+        entry.name, entry.tensor.shape.numel(),
+        [&] { return checkpoint.Read(ctx, entry).ToVector<int64_t>(); }, summary);
+  AddConfig(path, summary);
   return summary;
 }
 
@@ -95,6 +115,8 @@ void AddDense(ShardedCheckpoint& checkpoint, CheckpointSummary& summary) {
     const Tensor tensor = checkpoint.ReadWhole(ctx, name);
     (IsRunState(name) ? summary.dense_state_bytes : summary.dense_bytes) += tensor.nbytes();
     if (!IsRunState(name)) summary.dense_parameters += tensor.numel();
+    AddIds(
+        name, tensor.numel(), [&] { return tensor.ToVector<int64_t>(); }, summary);
   }
 }
 
@@ -136,7 +158,7 @@ CheckpointSummary OfFolder(const std::string& path) {
   }
   if (DetectForm(path) == SavedForm::kRankChains) summary.chain = PositionOfRanks(path);
   AddDense(checkpoint, summary);
-  AddOptimizers(path, summary);
+  AddConfig(path, summary);
   return summary;
 }
 

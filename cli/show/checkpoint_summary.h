@@ -13,6 +13,8 @@ namespace tessera::cli {
 struct TableSummary {
   std::string name, dtype, optimizer = "?", sharding = {};  // sharding: of a folder
   int64_t rows = 0, dim = 0, bytes = 0, state_bytes = 0;
+  std::optional<int64_t> raw_ids = {};  // that have a row of their own; absent without raw ids
+  int64_t declared_rows = 0;            // of the configuration; 0 where there is none
 };
 
 // A tensor of a program's own model, with the names of what its optimizer remembers of it.

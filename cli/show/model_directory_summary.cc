@@ -12,6 +12,7 @@
 #include "runtime/base/joined.h"
 #include "runtime/files/files.h"
 #include "serve/model_chain.h"
+#include "serve/raw_id_map.h"
 #include "serve/versions/bad_versions.h"
 #include "train/checkpoint/version_folders.h"
 
@@ -41,7 +42,7 @@ std::string IdsOf(const serve::TableSpec& table) {
 
 int64_t BytesOf(const serve::ModelSpec& spec) {
   int64_t bytes = 0;
-  for (const serve::TableSpec& table : spec.tables) bytes += table.nbytes();
+  for (const serve::TableSpec& table : spec.tables) bytes += StoredBytes(table);
   return bytes;
 }
 
@@ -56,7 +57,7 @@ std::string TablesText(const serve::ModelSpec& spec) {
   std::vector<std::vector<std::string>> rows = {{"table", "ids", "rows", "dim", "codec", "size"}};
   for (const serve::TableSpec& table : spec.tables)
     rows.push_back({table.name, IdsOf(table), Count(table.rows), std::to_string(table.dim),
-                    ToString(table.codec), Bytes(table.nbytes())});
+                    ToString(table.codec), Bytes(StoredBytes(table))});
   return TextTable(rows);
 }
 
@@ -77,7 +78,7 @@ Json DirectoryJson(const Found& found) {
                               {"rows", table.rows},
                               {"dim", table.dim},
                               {"codec", ToString(table.codec)},
-                              {"bytes", table.nbytes()},
+                              {"bytes", StoredBytes(table)},
                               {"features", table.features}});
   return json;
 }
@@ -150,6 +151,10 @@ std::string FailureOf(const std::string& folder, const FoundVersions& versions) 
 }
 
 }  // namespace
+
+int64_t StoredBytes(const serve::TableSpec& table) {
+  return table.nbytes() + (table.raw_ids ? serve::RawIdMap::BytesFor(table.rows) : 0);
+}
 
 ModelDirectorySummary SummarizeModelDirectory(const std::string& directory, bool as_json) {
   const std::vector<VersionFolder> folders = VersionFoldersIn(directory);

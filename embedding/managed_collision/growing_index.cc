@@ -50,12 +50,6 @@ Tensor CheckedIds(Context& ctx, const std::string& name, const Tensor& ids) {
   return ids.Contiguous(ctx);
 }
 
-// The bytes of a sketch for so many rows, before they are rounded up to a power of two.
-int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows) {
-  if (options.admit_after == 1) return 0;
-  return options.sketch_bytes > 0 ? options.sketch_bytes : 4 * rows;
-}
-
 // Twice as many segments as there can be with random hashes when all have just been split.
 int64_t MostSegments(int64_t rows) { return 2 * (rows / kLeastUsed) + 4; }
 
@@ -63,15 +57,6 @@ int64_t MostSegments(int64_t rows) { return 2 * (rows / kLeastUsed) + 4; }
 // Only ids whose hashes were made to agree would need more.
 int MostDepth(int64_t rows) {
   return static_cast<int>(std::bit_width(static_cast<uint64_t>(MostSegments(rows)))) + 3;
-}
-
-// The most bytes that rows of row_bytes and their index can take.
-int64_t WorstBytes(int64_t rows, int64_t row_bytes, const GrowingIndexOptions& options) {
-  constexpr int64_t kRecord = 16, kSegment = sizeof(IndexSegment) + 8 * sizeof(uint32_t);
-  const int64_t segments = rows / kLeastUsed + 2, sketch = SketchBytes(options, rows);
-  return rows * row_bytes + TouchedBytes(rows * kRecord, rows * kRecord) +
-         TouchedBytes(segments * kSegment, MostSegments(rows) * kSegment) +
-         (sketch > 0 ? internal::FrequencySketch::RoundedBytes(sketch) : 0);
 }
 
 GrowingIndexOptions Checked(GrowingIndexOptions o) {
@@ -302,18 +287,33 @@ int64_t GrowingIndex::bytes() const {
          of(free_.capacity(), sizeof(free_[0])) + of(sketch_.counters().size(), 1) + DeviceBytes();
 }
 
+int64_t GrowingIndex::SketchBytes(const GrowingIndexOptions& options, int64_t rows) {
+  if (options.admit_after == 1) return 0;
+  return internal::FrequencySketch::RoundedBytes(options.sketch_bytes > 0 ? options.sketch_bytes
+                                                                          : 4 * rows);
+}
+
+int64_t GrowingIndex::MostBytes(const GrowingIndexOptions& options, int64_t rows,
+                                int64_t row_bytes) {
+  constexpr int64_t kRecord = 16, kSegment = sizeof(IndexSegment) + 8 * sizeof(uint32_t);
+  const int64_t segments = rows / kLeastUsed + 2;
+  return rows * row_bytes + TouchedBytes(rows * kRecord, rows * kRecord) +
+         TouchedBytes(segments * kSegment, MostSegments(rows) * kSegment) +
+         SketchBytes(options, rows);
+}
+
 int64_t GrowingIndex::RowsWithin(int64_t bytes, int64_t row_bytes,
                                  const GrowingIndexOptions& options) {
   TESSERA_CHECK(row_bytes >= 1, "growing index {}: a row of {} bytes", options.name, row_bytes);
   int64_t fit = 0, too_many = std::min(bytes / row_bytes + 1, int64_t{1} << 32);
   while (too_many - fit > 1) {
     const int64_t middle = fit + (too_many - fit) / 2;
-    (WorstBytes(middle, row_bytes, options) <= bytes ? fit : too_many) = middle;
+    (MostBytes(options, middle, row_bytes) <= bytes ? fit : too_many) = middle;
   }
   TESSERA_CHECK(fit >= 1,
                 "growing index {}: {} bytes have no room for one row of {} bytes, which takes {} "
                 "with its index",
-                options.name, bytes, row_bytes, WorstBytes(1, row_bytes, options));
+                options.name, bytes, row_bytes, MostBytes(options, 1, row_bytes));
   return fit;
 }
 

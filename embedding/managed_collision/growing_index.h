@@ -86,6 +86,11 @@ class GrowingIndex {
   int64_t bytes() const;
   // Rows looked at so far by evictions.
   int64_t rows_looked_at() const { return looked_at_; }
+  // Bytes of the sketch of an index of so many rows.
+  static int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows);
+  // The most bytes that so many rows take with the index, at its worst load, and its sketch, if a
+  // row and its optimizer state take row_bytes.
+  static int64_t MostBytes(const GrowingIndexOptions& options, int64_t rows, int64_t row_bytes = 0);
   // Returns the number of rows that fit in `bytes` together with their part of the index, at its
   // worst load, and its sketch, if a row and its optimizer state take row_bytes. Throws Error, with
   // options.name, if not even one does.

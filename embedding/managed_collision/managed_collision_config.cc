@@ -1,7 +1,10 @@
 #include "embedding/managed_collision/managed_collision_config.h"
 
+#include <algorithm>
+
 #include "embedding/managed_collision/growing_managed_collision_module.h"
 #include "embedding/managed_collision/index/id_hash.h"
+#include "embedding/managed_collision/index/zch_probe.h"
 
 namespace tessera {
 namespace {
@@ -51,7 +54,60 @@ ModulePtr Make(Context& ctx, HashZchOptions options, const BaseEmbeddingConfig& 
   return std::make_shared<HashZchManagedCollisionModule>(ctx, std::move(options));
 }
 
+constexpr int64_t kNumber = 8;
+
+// Bytes of one module of so many rows, at the start and at most.
+int64_t StateBytes(const GrowingIndexOptions& options, int64_t rows) {
+  return GrowingIndex::SketchBytes(options, rows - options.shared_rows);
+}
+int64_t StateBytes(const MchConfig& config, int64_t rows) {
+  const int64_t counts = config.eviction == MchEviction::kLru ? 0 : 1,
+                times = config.eviction == MchEviction::kLfu ? 0 : 1;
+  return (rows - config.mch_size) * kNumber * (2 + counts + times);
+}
+int64_t StateBytes(const HashZchOptions& options, int64_t rows) {
+  return rows * (kNumber + (options.eviction == HashZchEviction::kNone ? 0 : 4));
+}
+int64_t MostBytes(const GrowingIndexOptions& options, int64_t rows) {
+  return GrowingIndex::MostBytes(options, rows - options.shared_rows);
+}
+int64_t MostBytes(const MchConfig& config, int64_t rows) {
+  return (rows - config.mch_size) * kNumber * 4;  // counts and times, too, though one is not read
+}
+int64_t MostBytes(const HashZchOptions& options, int64_t rows) { return StateBytes(options, rows); }
+
+// Adds up what bytes_of(options, rows) says of the parts of a table.
+template <typename Fn>
+int64_t OfParts(const ManagedTableConfig& config, int64_t rows, const Fn& bytes_of) {
+  const int64_t parts = std::max<int64_t>(1, config.num_parts);
+  return parts * std::visit([&](const auto& options) { return bytes_of(options, rows / parts); },
+                            config.module);
+}
+
 }  // namespace
+
+int64_t BytesOfIdsAtStart(const ManagedTableConfig& config, int64_t rows) {
+  return OfParts(config, rows,
+                 [](const auto& options, int64_t n) { return StateBytes(options, n); });
+}
+
+int64_t MostBytesOfIds(const ManagedTableConfig& config, int64_t rows) {
+  return OfParts(config, rows,
+                 [](const auto& options, int64_t n) { return MostBytes(options, n); });
+}
+
+int64_t CountIdsIn(const std::string& name, int64_t count,
+                   const std::function<std::vector<int64_t>()>& read) {
+  if (name.ends_with("_growing_ids")) return count;
+  if (name.ends_with("_growing_free_rows")) return -count;
+  const auto but = [&](int64_t nobody) {
+    const std::vector<int64_t> ids = read();
+    return std::ssize(ids) - std::ranges::count(ids, nobody);
+  };
+  if (name.ends_with("_mch_sorted_raw_ids")) return but(internal::kNobody);
+  if (name.ends_with("_hash_zch_identities")) return but(internal::kEmptySlot);
+  return 0;
+}
 
 std::string ToString(AdmissionKind kind) {
   constexpr const char* kNames[] = {"all", "dynamic", "average", "probabilistic"};

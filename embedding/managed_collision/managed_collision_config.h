@@ -9,10 +9,12 @@
 //   hash_zch   HashZchManagedCollisionModule of as many slots as rows
 //
 // Sizes and names are the table's: options that say them are not read.
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "embedding/config/embedding_configs.h"
 #include "embedding/managed_collision/growing_index.h"
@@ -56,6 +58,18 @@ struct ManagedTableConfig {
 };
 // Configurations by the table's name; tables that are not named read row numbers.
 using ManagedTableConfigs = std::map<std::string, ManagedTableConfig>;
+
+// Bytes of state that a checkpoint has of a table of so many rows however few ids have come: the
+// sketch of a growing index, MCH's list, the slots of hash ZCH.
+int64_t BytesOfIdsAtStart(const ManagedTableConfig& config, int64_t rows);
+// The most bytes that are known of ids, in host memory, once ids have all rows; without a history
+// of MCH.
+int64_t MostBytesOfIds(const ManagedTableConfig& config, int64_t rows);
+
+// How many more ids have a row of their own than the other tensors of a module's StateDict say, by
+// the one of this name, of `count` numbers, which `read` gives as i64; below 0 for free rows.
+int64_t CountIdsIn(const std::string& name, int64_t count,
+                   const std::function<std::vector<int64_t>()>& read);
 
 // Throws Error for options that the module refuses, and for a table with fewer than 2 rows.
 std::shared_ptr<ManagedCollisionModule> MakeManagedCollisionModule(

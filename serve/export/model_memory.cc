@@ -12,7 +12,7 @@ constexpr double kFloat = 4, kNumber = 8;
 constexpr double kActivationCopies = 2;  // outputs, and what a product works in
 constexpr char kOtherLimit[] = "--memory-limit SIZE sets another limit";
 
-double SlotBytes(int64_t ids) { return 2 * kNumber * static_cast<double>(RawIdMap::SlotsFor(ids)); }
+double SlotBytes(int64_t ids) { return static_cast<double>(RawIdMap::BytesFor(ids)); }
 
 double RowsBytes(const TableSpec& table, int64_t rows) {
   return static_cast<double>(rows) * static_cast<double>(RowBytes(table.codec, table.dim));

@@ -127,11 +127,12 @@ RawIdExport ReadParts(Context& ctx, const Checkpoint& checkpoint, const std::str
     const RawIdExport read =
         ReadModule(ctx, checkpoint, prefix + PartPrefix(part), config.module, parts.rows_a_part);
     all.rule = read.rule;
+    all.rule.num_parts = parts.num_parts;
+    all.rule.interleaved = std::holds_alternative<GrowingIndexOptions>(config.module);
+    all.rule.max_rows = all.rule.interleaved ? table_rows : 0;
     for (const auto& [id, row] : read.ids)
-      all.ids.push_back({read.rule.Key(part, id), part * parts.rows_a_part + row});
+      all.ids.push_back({all.rule.Key(part, id), all.rule.RowOfPart(table_rows, part, row)});
   }
-  all.rule.num_parts = parts.num_parts;
-  all.rule.max_rows = 0;
   return all;
 }
 
@@ -145,8 +146,13 @@ const CheckpointEntry& FindEntry(const Checkpoint& checkpoint, const std::string
 
 int64_t RowsInUse(const Checkpoint& checkpoint, const std::string& prefix,
                   const ManagedTableConfig& config, int64_t table_rows) {
-  if (config.num_parts > 0) return table_rows;
-  return RowsOfModule(checkpoint, prefix, config.module, table_rows);
+  if (config.num_parts == 0) return RowsOfModule(checkpoint, prefix, config.module, table_rows);
+  const HashParts parts = MakeHashParts(prefix, table_rows, config.num_parts);
+  int64_t most = 0;
+  for (int64_t part = 0; part < parts.num_parts; ++part)
+    most = std::max(most, RowsOfModule(checkpoint, prefix + PartPrefix(part), config.module,
+                                       parts.rows_a_part));
+  return most * parts.num_parts;
 }
 
 RawIdExport ExportRawIds(Context& ctx, const Checkpoint& checkpoint, const std::string& prefix,

@@ -82,6 +82,30 @@ RowSource SourceOf(const Checkpoint& checkpoint, const CheckpointEntry& entry,
           }};
 }
 
+// The first rows of each part of a table of `rows` rows in all, part by part in turns
+// (RawIdRule::interleaved).
+RowSource Interleaved(const RowSource& all, int64_t rows, int64_t num_parts) {
+  const int64_t rows_a_part = all.rows / num_parts;
+  RowSource source = all;
+  source.rows = rows;
+  source.read = [read = all.read, rows_a_part, num_parts, dim = all.dim](
+                    Context& ctx, int64_t begin, int64_t end) {
+    const Tensor rows = Tensor::Empty(ctx, {end - begin, dim});
+    for (int64_t part = 0; part < num_parts; ++part) {
+      // Row r of the part is row r · num_parts + part.
+      const auto first_at = [&](int64_t row) { return (row - part + num_parts - 1) / num_parts; };
+      const int64_t first = first_at(begin), last = first_at(end);
+      if (first >= last) continue;
+      const Tensor of_part = read(ctx, part * rows_a_part + first, part * rows_a_part + last);
+      const float* from = of_part.data<float>();
+      for (int64_t r = first; r < last; ++r, from += dim)
+        std::copy_n(from, dim, rows.data<float>() + (r * num_parts + part - begin) * dim);
+    }
+    return rows;
+  };
+  return source;
+}
+
 const ManagedTableConfig* ManagedCollisionOf(const TrainConfig& config, const std::string& table) {
   const auto found = config.managed_collision.find(table);
   return found == config.managed_collision.end() ? nullptr : &found->second;
@@ -96,7 +120,10 @@ RowSource SourceOf(const Checkpoint& checkpoint, const TrainConfig& config,
                                           : RowsInUse(checkpoint, IdPrefix(table.name), *managed,
                                                       table.num_embeddings);
   CheckTable(checkpoint, entry, {rows, table.embedding_dim}, rows < table.num_embeddings);
-  return SourceOf(checkpoint, entry, table.name, rows);
+  const int64_t parts = managed == nullptr ? 0 : managed->num_parts;
+  if (parts == 0 || !std::holds_alternative<GrowingIndexOptions>(managed->module))
+    return SourceOf(checkpoint, entry, table.name, rows);
+  return Interleaved(SourceOf(checkpoint, entry, table.name, table.num_embeddings), rows, parts);
 }
 
 }  // namespace

@@ -177,6 +177,8 @@ has out "resume: table 'a': "
 has out "raw ids went to 3 parts"
 has out "managed_collision.num_parts was none, is 3"
 near whole_ids.json parts_ids.json
+run 0 inspect raw_parts
+has out "raw ids of rows"
 run 0 train --resume raw_parts --set managed_collision.num_parts=0 --epochs 3 --incremental \
   --checkpoint raw_chain
 has out "raw ids went to one part"

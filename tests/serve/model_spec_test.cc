@@ -115,7 +115,7 @@ TEST(ModelSpec, RawIdsHaveARule) {
       {R"("unknown": "any")", "'any': expected default, rows or slots"},
       {R"("first_row": 60)", "raw_ids.first_row: rows 60 to 60: the table has 60"},
       {R"("num_parts": 7)", "raw_ids.num_parts: expected a divisor of the 60 rows"},
-      {R"("num_parts": 2, "max_rows": 90)", "a table in parts does not grow"},
+      {R"("num_parts": 2, "max_rows": 90)", "parts that are not interleaved does not grow"},
       {R"("num_parts": 2, "hash_below": 5000000000000000000)", "raw_ids.hash_below: 5000000000000"},
       {R"("num_parts": 6, "first_row": 10)", "raw_ids.first_row: rows 10 to 10: the table has 10"},
       {R"("buckets": 7)", "raw_ids.buckets: expected a divisor of the 60 rows"},
