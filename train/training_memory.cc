@@ -7,6 +7,7 @@
 #include "models/ranking_net_size.h"
 #include "runtime/base/joined.h"
 #include "sharding/kernel_location.h"
+#include "train/data_sets.h"
 #include "train/model_config.h"
 
 namespace tessera {
@@ -17,7 +18,25 @@ constexpr double kDenseCopies = 4;  // parameters, gradients, up to two states
 // Outputs, their gradients, what a product works in, and blocks that the allocator keeps.
 constexpr double kActivationCopies = 4;
 constexpr double kIdBytes = 8 + 16 + 12;  // an id; the update's work on it and on its bag
-constexpr double kManagedRowBytes = 32;   // id, row, count and time
+
+// Large blocks of host memory are whole huge pages (runtime/device/allocator.cc).
+constexpr double kHugePage = 2 << 20;
+// Copies of a rank's block of pooled rows, of all examples of its group: partial sums, messages and
+// gradients; and of the gradients that replicas exchange. Measured.
+constexpr double kExchangeCopies = 6, kReplicaCopies = 3;
+// What a batch takes in an evaluation, of what one of as many examples takes in training. Measured.
+constexpr double kEvaluationShare = 0.45;
+
+double InHugePages(double bytes) {
+  return bytes < kHugePage ? bytes : std::ceil(bytes / kHugePage) * kHugePage;
+}
+
+// The memory of a table that is filled when it is made.
+TableMemory InBlocks(TableMemory memory) {
+  memory.rows = InHugePages(memory.rows);
+  memory.states = InHugePages(memory.states);
+  return memory;
+}
 
 int64_t TimesHere(const Shard& shard, const TrainingPlace& place) {
   return std::ranges::count(place.ranks, shard.rank);
@@ -25,7 +44,11 @@ int64_t TimesHere(const Shard& shard, const TrainingPlace& place) {
 
 // The memory of a table, on host and GPU together.
 TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const TrainingPlace& place) {
-  if (place.plan == nullptr) return MemoryOfTable(table);
+  const auto of_part = [&](int64_t rows, int64_t columns) {
+    const TableMemory memory = MemoryOfTable(table, rows, columns);
+    return table.growing || place.memory == MemoryOf::kGpu ? memory : InBlocks(memory);
+  };
+  if (place.plan == nullptr) return of_part(table.num_embeddings, table.embedding_dim);
   TableMemory memory = {.name = table.name};
   const auto found = place.plan->tables.find(table.name);
   if (found == place.plan->tables.end()) return memory;
@@ -34,7 +57,7 @@ TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const TrainingPlace& 
   double making = 0;  // ranks fill their parts at the same time, those of 16 bits as f32 first
   for (const Shard& shard : found->second.shards)
     for (int64_t time = 0; time < TimesHere(shard, place); ++time) {
-      memory += MemoryOfTable(table, shard.rows, shard.columns);
+      memory += of_part(shard.rows, shard.columns);
       if (table.data_type != DType::kF32 && filled)
         making += kFloat * static_cast<double>(shard.rows) * static_cast<double>(shard.columns);
     }
@@ -72,6 +95,44 @@ double ExamplesHere(const TrainConfig& config, int64_t batch, const TrainingPlac
   auto examples = static_cast<double>(batch);
   if (config.data.rows > 0) examples = std::min(examples, static_cast<double>(config.data.rows));
   return examples / NumMemories(place);
+}
+
+// Bytes that ranks here exchange in a batch for each example of a group: every rectangle of a table
+// has pooled rows, or parts of them, of all its group's examples.
+double ExchangedBytes(const TrainConfig& config, const TrainingPlace& place) {
+  if (place.plan == nullptr) return 0;
+  double bytes = 0;
+  for (const EmbeddingBagConfig& table : config.tables) {
+    const auto found = place.plan->tables.find(table.name);
+    if (found == place.plan->tables.end()) continue;
+    const double copies =
+        found->second.type == ShardingType::kDataParallel ? kReplicaCopies : kExchangeCopies;
+    for (const Shard& shard : found->second.shards)
+      bytes += copies * kFloat * static_cast<double>(shard.columns * TimesHere(shard, place)) *
+               static_cast<double>(table.feature_names.size());
+  }
+  return bytes / place.groups;
+}
+
+// The bytes of a step of so many examples of all ranks, which goes through the model in batches.
+double BatchBytes(const TrainConfig& config, const TrainingPlace& place,
+                  const std::vector<PooledFeature>& features, const RankingNetSize& net,
+                  int64_t step, int64_t batch) {
+  double rows = 0;
+  for (const PooledFeature& feature : features)
+    rows += kIdBytes * static_cast<double>(std::max<int64_t>(1, feature.positions)) +
+            static_cast<double>(feature.columns()) * kFloat * kActivationCopies;
+  const auto dense = static_cast<double>(config.model.dense_in + config.model.num_tasks());
+  // Ids, inputs and gradients of pooled rows are kept for a whole step.
+  return ExamplesHere(config, step, place) * (rows + dense * kFloat) +
+         ExamplesHere(config, batch, place) * net.activations * kActivationCopies * kFloat +
+         ExamplesHere(config, batch, {}) * ExchangedBytes(config, place);
+}
+
+// The examples of a batch that is evaluated; 0 where nothing is, as far as the configuration says.
+int64_t EvaluatedExamples(const TrainConfig& config) {
+  if (config.data.rows == 0) return kEvaluationBatch;
+  return std::min(kEvaluationBatch, config.data.eval_rows);
 }
 
 // The memory of the same training with every table changed.
@@ -138,23 +199,21 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
   const bool on_gpu = place.memory == MemoryOf::kGpu;
   for (const EmbeddingBagConfig& table : tables) {
     memory.tables.push_back(MemoryHere(table, place));
-    if (!on_gpu && config.managed_collision.contains(table.name))
-      memory.ids += kManagedRowBytes * static_cast<double>(table.num_embeddings);
+    if (const auto ids = config.managed_collision.find(table.name);
+        !on_gpu && ids != config.managed_collision.end())
+      memory.ids += static_cast<double>(MostBytesOfIds(ids->second, table.num_embeddings));
   }
   const std::vector<PooledFeature> features = PooledFeatures(tables, config.model);
   const RankingNetSize net = SizeOfRankingNet(config.model, features);
   memory.dense = net.parameters * kFloat * kDenseCopies * static_cast<double>(place.ranks.size());
   if (on_gpu) return memory;
   memory.dense += BytesOfSlots(config.model) * static_cast<double>(place.ranks.size());
-  const double dense = static_cast<double>(config.model.dense_in + config.model.num_tasks());
-  double rows = 0;
-  for (const PooledFeature& feature : features)
-    rows += kIdBytes * static_cast<double>(std::max<int64_t>(1, feature.positions)) +
-            static_cast<double>(feature.columns()) * kFloat * kActivationCopies;
-  // Ids, inputs and gradients of pooled rows are kept for a whole step.
-  memory.batch =
-      ExamplesHere(config, ExamplesOfStep(config), place) * (rows + dense * kFloat) +
-      ExamplesHere(config, config.batch_size, place) * net.activations * kActivationCopies * kFloat;
+  const auto bytes = [&](int64_t step, int64_t batch) {
+    return BatchBytes(config, place, features, net, step, batch);
+  };
+  const int64_t evaluated = EvaluatedExamples(config);
+  memory.batch = std::max(bytes(ExamplesOfStep(config), config.batch_size),
+                          kEvaluationShare * bytes(evaluated, evaluated));
   return memory;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/files/safetensors.h"
 #include "tests/testing/error_of.h"
 #include "tests/train/testing/files.h"
+#include "tests/train/testing/raw_ids_config.h"
 #include "tests/train/testing/small_run.h"
 #include "train/run/training_run.h"
 
@@ -50,6 +51,34 @@ TEST(CheckpointSpace, BytesAreThoseOfTheFile) {
     EXPECT_EQ(BytesOfCheckpoint(config), tensors) << dense;
     EXPECT_GE(BytesAt(path), tensors) << dense;
   }
+}
+
+// What a checkpoint has of raw ids before any has come is told before; ids come on top.
+TEST(CheckpointSpace, StateOfRawIdsAtTheStartCounts) {
+  const GrowingIndexOptions growing{.admit_after = 2, .sketch_bytes = 4096};
+  const std::vector<ManagedTableConfig> kinds = {
+      {growing, 3},
+      {MchConfig{}, 0},
+      {MchConfig{.eviction = MchEviction::kLru, .mch_size = 2}, 2},
+      {HashZchOptions{}, 0},
+      {HashZchOptions{.eviction = HashZchEviction::kSingleTtl, .single_ttl = 2}, 2}};
+  for (const auto& [module, num_parts] : kinds) {
+    const TrainConfig config = testing::RawIdsConfig(module, num_parts);
+    Context ctx({.threads = 1});
+    const std::string path = TempPath("ids.safetensors");
+    Trainer(ctx, config).Save(path);
+    double bytes = 0;
+    const SafetensorsFile file(path);
+    for (const auto& [name, entry] : file.entries())  // numbers and pairs come with any state
+      if (IsIdState(name) && entry.shape.numel() > 2) bytes += static_cast<double>(entry.nbytes());
+    EXPECT_GT(bytes, 0);
+    EXPECT_EQ(BytesOfIdsAtStart({module, num_parts}, 12) * 2, bytes) << KindOf(module);
+  }
+  TrainConfig config = testing::RawIdsConfig(growing);
+  const double with = BytesOfCheckpoint(config);
+  for (auto& [table, ids] : config.managed_collision)
+    std::get<GrowingIndexOptions>(ids.module).admit_after = 1;
+  EXPECT_EQ(with - BytesOfCheckpoint(config), 2 * 4096);
 }
 
 TEST(CheckpointSpace, SlotsOfASamplingCorrectionCount) {

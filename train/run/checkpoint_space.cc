@@ -50,6 +50,10 @@ double BytesOfCheckpoint(const TrainConfig& config) {
     bytes +=
         (dense ? dense_copies : 1) * BytesOfRows(table, table.num_embeddings, table.embedding_dim);
   }
+  for (const EmbeddingBagConfig& table : tables)
+    if (const auto ids = config.managed_collision.find(table.name);
+        ids != config.managed_collision.end())
+      bytes += static_cast<double>(BytesOfIdsAtStart(ids->second, table.num_embeddings));
   const RankingNetSize net = SizeOfRankingNet(config.model, PooledFeatures(tables, config.model));
   return bytes + net.parameters * kFloat * dense_copies + BytesOfSlots(config.model);
 }

@@ -13,7 +13,8 @@
 namespace tessera {
 
 // The bytes that a whole checkpoint has at least: weights and states of the tables and of the dense
-// part. Rows of growing tables, what is known of raw ids, and states of metrics come on top.
+// part, and what is known of raw ids before any has come. Rows of growing tables, their ids, and
+// states of metrics come on top.
 double BytesOfCheckpoint(const TrainConfig& config);
 
 // Whole checkpoints that a training saves by one name.
