@@ -1,5 +1,6 @@
 #include "comm/leader.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "runtime/base/hash.h"
@@ -37,6 +38,23 @@ std::vector<std::string> GatherResultsSync(Communicator& comm, std::string_view 
     results[r].erase(0, 1);
   }
   return results;
+}
+
+void ThrowTogetherSync(Communicator& comm, const std::string& wrong) {
+  const std::vector<std::string> all = comm.GatherStringsSync(wrong, "what is wrong");
+  const auto first =
+      std::find_if(all.begin(), all.end(), [](const std::string& text) { return !text.empty(); });
+  if (first == all.end()) return;
+  const bool alike = std::count(all.begin(), all.end(), *first) == std::ssize(all);
+  throw ErrorOfAllRanks(alike ? *first : Format("rank {}: {}", first - all.begin(), *first));
+}
+
+void CallAlikeSync(Communicator& comm, const std::function<void()>& fn) {
+  const std::string result = RunGuarded([&] {
+    fn();
+    return std::string();
+  });
+  ThrowTogetherSync(comm, result[0] == kFailure ? result.substr(1) : "");
 }
 
 std::string InvokeOnRankAndBroadcastBytes(Communicator& comm, int rank, std::string_view what,

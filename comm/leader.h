@@ -19,6 +19,26 @@ namespace tessera {
 std::vector<std::string> GatherResultsSync(Communicator& comm, std::string_view what,
                                            const std::function<std::string()>& fn);
 
+// These throw ErrorOfAllRanks. REQUIRES of all: the communicator of all ranks that were started;
+// every rank calls.
+//
+// Throws what went wrong on the ranks ("": nothing on this one), if it did on any: what they all
+// say, or else the first rank that says anything, and what.
+void ThrowTogetherSync(Communicator& comm, const std::string& wrong);
+// Calls fn, in which ranks do not wait for each other, and throws together what it throws.
+void CallAlikeSync(Communicator& comm, const std::function<void()>& fn);
+// Returns fn(), which throws on all ranks or on none.
+template <typename Fn>
+auto ThrowingAlike(Fn&& fn) {
+  try {
+    return fn();
+  } catch (const CommunicatorAborted&) {
+    throw;
+  } catch (const Error& error) {
+    throw ErrorOfAllRanks(error.what());
+  }
+}
+
 // Calls fn on rank `rank` alone and returns its result on every rank. If it throws there, every
 // rank throws Error with what it said and that rank. `what` names the work. Every rank calls.
 std::string InvokeOnRankAndBroadcastBytes(Communicator& comm, int rank, std::string_view what,

@@ -128,28 +128,34 @@ std::vector<std::unique_ptr<Communicator>> MakeLocalCommunicators(int ranks) {
 void RunLocalRanks(int ranks, const std::function<void(Communicator&)>& fn) {
   std::vector<std::unique_ptr<Communicator>> communicators = MakeLocalCommunicators(ranks);
   std::mutex mutex;
-  std::string failure;
-  const auto fail = [&](Communicator& comm, const std::string& what) {
+  std::exception_ptr failure;
+  const auto fail = [&](Communicator& comm, const std::string& what, const auto& error) {
     {
       const std::lock_guard lock(mutex);
-      if (failure.empty()) failure = Format("rank {}: {}", comm.rank(), what);
+      if (failure == nullptr) failure = std::make_exception_ptr(error);
     }
     comm.Abort(what);
+  };
+  const auto of_rank = [](Communicator& comm, const std::string& what) {
+    return Error(Format("rank {}: {}", comm.rank(), what));
   };
   const auto run = [&](std::unique_ptr<Communicator> comm) {
     try {
       fn(*comm);
+    } catch (const ErrorOfAllRanks& error) {
+      fail(*comm, error.what(), error);
     } catch (const std::exception& error) {
-      fail(*comm, error.what());
+      fail(*comm, error.what(), of_rank(*comm, error.what()));
     } catch (...) {
-      fail(*comm, "an exception that is no std::exception");
+      constexpr char kUnknown[] = "an exception that is no std::exception";
+      fail(*comm, kUnknown, of_rank(*comm, kUnknown));
     }
   };
   std::vector<std::thread> threads;
   StartThreads(threads, ranks, "rank's thread",
                [&](int r) { run(std::move(communicators[static_cast<size_t>(r)])); });
   for (std::thread& thread : threads) thread.join();
-  if (!failure.empty()) throw Error(failure);
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace tessera

@@ -14,7 +14,8 @@ namespace tessera {
 std::vector<std::unique_ptr<Communicator>> MakeLocalCommunicators(int ranks);
 
 // Runs fn(communicator of the rank) on `ranks` threads and waits for all. If one throws, it aborts
-// the group and the first failure is rethrown here, as an Error that names the rank.
+// the group and the first failure is rethrown here, as an Error that names the rank, unless it is
+// an ErrorOfAllRanks.
 void RunLocalRanks(int ranks, const std::function<void(Communicator&)>& fn);
 
 }  // namespace tessera

@@ -99,7 +99,7 @@ void CheckAgreement(Communicator& comm, const std::vector<ConfigKey>& facts) {
   const auto all = comm.GatherStringsSync(mine, "what ranks are to do, in full");
   const std::vector<ConfigKey> first = FromBytes(all[0]);
   for (size_t r = 1; r < all.size(); ++r)
-    if (all[r] != all[0]) throw Error(Sentence(Differences(first, FromBytes(all[r])), r));
+    if (all[r] != all[0]) throw ErrorOfAllRanks(Sentence(Differences(first, FromBytes(all[r])), r));
 }
 
 }  // namespace tessera

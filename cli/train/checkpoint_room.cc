@@ -49,7 +49,9 @@ void CheckCheckpointRoom(const TrainFlags& flags, const TrainConfig& config,
   if (comm == nullptr)
     check();
   else
-    InvokeOnRankAndBroadcastResult(*comm, 0, "looking for room on disk", check);
+    ThrowingAlike([&] {
+      return InvokeOnRankAndBroadcastResult(*comm, 0, "looking for room on disk", check);
+    });
 }
 
 std::string CheckpointRoomText(const TrainFlags& flags, const TrainConfig& config) {

@@ -32,6 +32,7 @@
 #include "cli/train/train_command_ranks.h"
 #include "cli/train/train_output.h"
 #include "cli/train/train_report.h"
+#include "comm/leader.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/machine.h"
@@ -190,7 +191,8 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                 const RunLogs& logs) {
   const bool is_leader = host == nullptr || IsLeader(*host);
   if (host != nullptr) CheckRanksAgree(flags, *host, config, data, resumed.progress);
-  std::vector<std::string> changes = ChangesSince(flags, config, data, resumed);
+  std::vector<std::string> changes;
+  OnAllAlike(host, [&] { changes = ChangesSince(flags, config, data, resumed); });
   Context ctx({.device = host ? DeviceOfRank(flags.device, *host) : ParseDevice(flags.device),
                .threads = ThreadsOfRank(flags),
                .seed = config.seed,
@@ -275,52 +277,111 @@ int SavingDifference(const TrainFlags& flags, const std::function<int()>& train)
   }
 }
 
-int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunLogs& logs) {
+// A start, up to where the ranks meet.
+struct Start {
+  std::optional<Outputs> outputs;
+  RunLogs logs;
+  Resumed resumed;
+  TrainConfig config;
+  std::unique_ptr<DataSets> data;
+  MemoryThere there;
+};
+
+// Checks flags and claims outputs, which the first process does for all.
+void Claim(TrainFlags& flags, Start& start) {
+  const bool with_ranks = WithRanks(flags);
+  ApplyRunFlag(flags, with_ranks);
+  CheckTrainFlags(flags, with_ranks);
+  if (IsFirstProcess() && !flags.dry_run) BeginRunFolder(flags);
+  start.outputs.emplace(ClaimOutputs(flags, with_ranks));
+  start.logs = OpenLogs(flags);
+}
+
+// Reads and checks what is to be trained, on what, and from where.
+void ReadStart(TrainFlags& flags, Start& start) {
+  const bool with_ranks = WithRanks(flags);
+  TrainConfig& config = start.config;
   DataSelection selection = ParseSelection(flags);
   selection.checks_ranges = IsFirstProcess();
-  Resumed resumed = ReadResumed(flags, with_ranks);
-  TrainConfig config = WithFlags(FindConfig(flags, resumed), flags);
+  Resumed& resumed = start.resumed = ReadResumed(flags, with_ranks);
+  config = WithFlags(FindConfig(flags, resumed), flags);
   CheckPluginRules(config, flags.config.empty() ? flags.resume : flags.config, flags.device);
   KeepFound(flags, resumed, config);
   ApplyRunToEvaluations(flags, with_ranks, resumed.progress, config);
-  ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
+  ClaimBest(flags, with_ranks, RunOf(flags, resumed), *start.outputs);
   CheckKeptBeside(flags, resumed.progress);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
   if (NumGroups(flags) > 1) CheckGroupTables(config);
   CheckVerify(flags, config);
   const bool on_gpu = ParseDevice(flags.device) != Device::Cpu();
   if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();
-  const DataSets data(config, selection);
+  start.data = std::make_unique<DataSets>(config, selection);
+  const DataSets& data = *start.data;
   config.data.split = data.split();  // with the time that was found, which checkpoints keep
   config.data.prepared = data.prepared();
   CheckEvaluations(config, data, MakeRunOptions(flags, resumed));
   CheckRunData(flags, data);
-  const MemoryThere there = MemoryThereIs(flags.memory_limit);
+  start.there = MemoryThereIs(flags.memory_limit);
   WatchForInterrupt(flags.stop_within);
   ReportProcess();
+}
+
+// Ends the log of a run that has failed, and gives its outputs back.
+void EndStart(Start& start, const std::exception& error) {
+  if (start.logs.run != nullptr) start.logs.run->Fail(ErrorText(error));
+  start.outputs.reset();
+}
+
+WrongStart TryStart(TrainFlags& flags, Start& start) {
+  WrongStart wrong;
+  std::string* now = &wrong.claims;
+  try {
+    Claim(flags, start);
+    now = &wrong.start;
+    ReadStart(flags, start);
+  } catch (const std::exception& error) {
+    *now = error.what();
+  }
+  return wrong;
+}
+
+int TrainFrom(const TrainFlags& flags, Start& start, const std::optional<WrongStart>& wrong) {
   const bool traces = !flags.trace.empty() && !flags.dry_run;
   const auto trace = traces ? std::make_unique<Trace>() : nullptr;
-  return OnRanks(flags, [&](Communicator* comm) {
+  const auto train = [&](Communicator* comm) {
+    if (wrong) ThrowWrongSync(*wrong, *comm);
     const int rank = comm == nullptr ? 0 : comm->rank();
     const TraceHere here(trace ? &trace->Thread(rank, "step") : nullptr);
-    const int code = SavingDifference(
-        flags, [&] { return TrainOnRank(flags, config, data, there, resumed, comm, logs); });
+    const int code = SavingDifference(flags, [&] {
+      return TrainOnRank(flags, start.config, *start.data, start.there, start.resumed, comm,
+                         start.logs);
+    });
     if (trace) WriteTrace(flags.trace, *trace, comm);
     return code;
+  };
+  return OnRanks(flags, [&](Communicator* comm) {
+    try {
+      return train(comm);
+    } catch (const std::exception& error) {
+      if (UnderMpirun()) EndStart(start, error);  // the process ends without its destructors
+      throw;
+    }
   });
 }
 
 int Train(TrainFlags flags) {
-  const bool with_ranks = WithRanks(flags);
-  ApplyRunFlag(flags, with_ranks);
-  CheckTrainFlags(flags, with_ranks);
-  if (IsFirstProcess() && !flags.dry_run) BeginRunFolder(flags);
-  Outputs outputs = ClaimOutputs(flags, with_ranks);
-  const RunLogs logs = OpenLogs(flags);
+  Start start;
+  std::optional<WrongStart> wrong;
   try {
-    return TrainLogged(flags, with_ranks, outputs, logs);
+    if (UnderMpirun()) {
+      wrong = TryStart(flags, start);
+    } else {
+      Claim(flags, start);
+      ReadStart(flags, start);
+    }
+    return TrainFrom(flags, start, wrong);
   } catch (const std::exception& error) {
-    if (logs.run != nullptr) logs.run->Fail(ErrorText(error));
+    EndStart(start, error);
     throw;
   }
 }

@@ -7,10 +7,12 @@
 
 #include "cli/plan/auto_plan.h"
 #include "cli/rank_layout.h"
+#include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/train/flags/rank_flags.h"
 #include "cli/train/rank_reports.h"
+#include "comm/leader.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/machine.h"
@@ -29,7 +31,7 @@ namespace {
 
 // Whether threads of the pipeline exchange at the same time.
 bool PipelineNeedsThread(const TrainFlags& flags) {
-  return ParsePipelineKind(flags.pipeline) != PipelineKind::kNone;
+  return flags.pipeline != ToString(PipelineKind::kNone);
 }
 
 // Ranks on several hosts learn of each other's failures by messages alone.
@@ -78,6 +80,9 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
         PipelineNeedsThread(flags) || OnSeveralHosts() || MpiLocalSize() <= MachineCores();
     options.rank_timeout_s = flags.rank_timeout.value_or(options.rank_timeout_s);
     options.on_loss = ReportLoss;
+    options.line_of_all = [](const ErrorOfAllRanks& error) {
+      return LastErrorLine(ErrorText(error));
+    };
     return RunMpiRank(options, [&](Communicator& comm) { return Reported(fn, comm); });
   }
   if (!flags.ranks) return fn(nullptr);
@@ -85,6 +90,18 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
     Warn(Format("{} ranks are threads on {} of this machine, and take turns", *flags.ranks,
                 Counted(MachineCores(), "core")));
   return OnLocalRanks(*flags.ranks, fn);
+}
+
+void OnAllAlike(Communicator* comm, const std::function<void()>& fn) {
+  if (comm == nullptr) return fn();
+  CallAlikeSync(*comm, fn);
+}
+
+void ThrowWrongSync(const WrongStart& wrong, Communicator& comm) {
+  const std::string claims =
+      InvokeOnRankAndBroadcastBytes(comm, 0, "claims of outputs", [&] { return wrong.claims; });
+  if (!claims.empty()) throw ErrorOfAllRanks(claims);
+  ThrowTogetherSync(comm, wrong.claims.empty() ? wrong.start : wrong.claims);
 }
 
 int SignalOfRanks(Communicator* comm, int mine) {
@@ -165,11 +182,16 @@ ShardingPlan NamedPlan(const TrainFlags& flags, const RankLayout& layout,
 
 // The plan that was asked for, the same on all ranks.
 ShardingPlan MakePlan(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
-  const RankLayout layout = LayoutSync(flags, comm);
-  if (flags.plan != "auto") return NamedPlan(flags, layout, config);
+  const RankLayout layout = ThrowingAlike([&] { return LayoutSync(flags, comm); });
+  ShardingPlan plan;
+  if (flags.plan != "auto") {
+    CallAlikeSync(comm, [&] { plan = NamedPlan(flags, layout, config); });
+    return plan;
+  }
   TrainConfig of_group = config;  // which trains on its part of each batch
   of_group.batch_size = std::max<int64_t>(1, config.batch_size / NumGroups(flags));
-  return AutoPlan(of_group, comm, layout, ParseDevice(flags.device), flags.topology);
+  return ThrowingAlike(
+      [&] { return AutoPlan(of_group, comm, layout, ParseDevice(flags.device), flags.topology); });
 }
 
 // Throws Error for a plan that does not fit. Every rank calls.
@@ -177,9 +199,11 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
                                 const TrainConfig& config) {
   TrainingRanks ranks{.comm = &comm, .plan = MakePlan(flags, comm, config)};
   CheckAgreement(comm, FactsOf(ranks.plan));
-  CheckPlanOfRawIds(config.tables, config.managed_collision, ranks.plan);
+  CallAlikeSync(comm, [&] {
+    CheckPlanOfRawIds(config.tables, config.managed_collision, ranks.plan);
+    if (NumGroups(flags) > 1) CheckGroupTables(config, &ranks.plan);
+  });
   if (NumGroups(flags) > 1) {
-    CheckGroupTables(config, &ranks.plan);
     ranks.groups = std::make_shared<TwoDimensionalGroups>(
         MakeTwoDimensionalGroups(comm, *flags.sharding_group_size));
     ranks.sync_interval = flags.sync_interval.value_or(ranks.sync_interval);
@@ -275,7 +299,7 @@ std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
   }
   TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
   there.host = WithRanksHere(host, flags, ctx, PlaceOf(ranks));
-  CheckMemories(ctx, config, PlaceOf(ranks), gpus, there);
+  CallAlikeSync(*comm, [&] { CheckMemories(ctx, config, PlaceOf(ranks), gpus, there); });
   if (IsLeader(*comm)) Note(RanksLine(ranks), FactsOfLine(ranks));
   return ranks;
 }

@@ -26,6 +26,18 @@ bool WithRanks(const TrainFlags& flags);
 // returned on rank 0 of threads, or on this process's rank.
 int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn);
 
+// Calls fn, in which ranks do not wait for each other; what it throws on all ranks is said once.
+// Every rank calls; without ranks `comm` is null.
+void OnAllAlike(Communicator* comm, const std::function<void()>& fn);
+
+// What is wrong with a start of processes, said once they have met: "" where nothing is.
+struct WrongStart {
+  std::string claims;  // of outputs, which the first process makes for all
+  std::string start;   // of all else that each finds
+};
+// Throws what is wrong on all ranks once, and what is wrong on one with its rank. Every rank calls.
+void ThrowWrongSync(const WrongStart& wrong, Communicator& comm);
+
 // The signal that stopped the ranks, one of which alone may have got it: the first rank's that has
 // one. Every rank calls.
 int SignalOfRanks(Communicator* comm, int mine);

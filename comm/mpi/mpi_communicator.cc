@@ -208,18 +208,24 @@ std::unique_ptr<Communicator> MakeMpiCommunicator(const MpiOptions& options) {
 
 int RunMpiRank(const MpiOptions& options, const std::function<int(Communicator&)>& fn) {
   const std::unique_ptr<Communicator> comm = MakeMpiCommunicator(options);
-  std::string failure;
+  std::string failure, line;
+  bool of_all = false;  // the others need not be told
   try {
     return fn(*comm);
+  } catch (const ErrorOfAllRanks& error) {
+    of_all = true;
+    if (comm->rank() == 0)
+      line = options.line_of_all ? options.line_of_all(error) : error.what() + std::string("\n");
   } catch (const std::exception& error) {
     failure = error.what();
+    line = Format("rank {}: {}\n", comm->rank(), failure);
   } catch (...) {
     failure = "an exception that is no std::exception";
+    line = Format("rank {}: {}\n", comm->rank(), failure);
   }
   // One write, so that lines of several ranks stay whole.
-  const std::string line = Format("rank {}: {}\n", comm->rank(), failure);
   std::fwrite(line.data(), 1, line.size(), stderr);
-  comm->Abort(failure);
+  if (!of_all) comm->Abort(failure);
   static_cast<internal::MpiCommunicator&>(*comm).engine().EndJob();
 }
 

@@ -43,6 +43,8 @@ struct MpiOptions {
   // Called for each rank that this one finds lost, by another thread than the rank's, while calls
   // that wait already fail. It does not throw.
   std::function<void(const LostRank&)> on_loss = nullptr;
+  // Makes the line that says the reason of an ErrorOfAllRanks; null: the reason itself.
+  std::function<std::string(const ErrorOfAllRanks&)> line_of_all = nullptr;
   // For tests: every rank counts as a host of its own.
   bool hosts_apart = false;
 };
@@ -64,8 +66,8 @@ int MpiLocalRank();
 // cannot be started again, so a second group is made by Split. Throws Error for a second call.
 std::unique_ptr<Communicator> MakeMpiCommunicator(const MpiOptions& options = {});
 
-// Returns fn(communicator of all ranks). If fn throws, prints the rank and the reason, and ends the
-// job.
+// Returns fn(communicator of all ranks). If fn throws, prints the rank and the reason, or on rank 0
+// alone that of an ErrorOfAllRanks, and ends the job.
 int RunMpiRank(const MpiOptions& options, const std::function<int(Communicator&)>& fn);
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include "cli/gpu_ranks.h"
 #include "cli/rank_layout.h"
 #include "comm/mpi/mpi_communicator.h"
+#include "quant/wire_codec.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 #include "sharding/exchange/node_routes.h"
@@ -12,11 +13,18 @@
 namespace tessera::cli {
 namespace {
 
-// Throws Error for flags that the groups do not go with; one group is like none.
+// Throws Error for flags that the groups do not go with; one group is like none, without means.
 void CheckGroupFlags(const TrainFlags& flags) {
   if (flags.sync_interval && !flags.sharding_group_size)
     throw Error("--sync-interval needs --sharding-group-size G");
-  if (NumGroups(flags) == 1) return;
+  if (NumGroups(flags) == 1) {
+    if (flags.sync_interval)
+      throw Error(Format(
+          "--sync-interval {} beside --sharding-group-size {}: all ranks are one group, which has "
+          "no other to be averaged with; leave --sync-interval out, or name a smaller group",
+          *flags.sync_interval, *flags.sharding_group_size));
+    return;
+  }
   CheckGroupPipeline(ParsePipelineKind(flags.pipeline));
   if (flags.incremental)
     throw Error(
@@ -92,6 +100,7 @@ void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
     if (flags.ranks && flags.ranks_per_node && *flags.ranks % *flags.ranks_per_node != 0)
       throw Error(NodesError(*flags.ranks, *flags.ranks_per_node));
     if (!flags.route.empty()) ParseOutputRoute(flags.route);
+    if (!flags.wire_codecs.empty()) ParseWireCodecs(flags.wire_codecs);
     if (flags.ranks && flags.rank_timeout)
       throw Error("--rank-timeout needs mpirun: --ranks are threads of one process");
     return CheckGroupFlags(flags);

@@ -12,7 +12,7 @@ bits() { run 0 export "$1" --out "$1.st"; }
 # ---- one group is no group
 run 0 train --config two.json --ranks 4 --plan row_wise --checkpoint none
 run 0 train --config two.json --ranks 4 --plan row_wise --checkpoint one --sharding-group-size 4 \
-  --sync-interval 7 --json one.json
+  --json one.json
 has out "4 ranks (local): 2 tables row_wise"
 lacks out "sharding groups"
 json one.json '"sharding_groups" not in d'
@@ -119,6 +119,8 @@ refused "--sharding-group-size needs --ranks N, or mpirun" train --config two.js
 refused "--sync-interval needs --sharding-group-size G" train --config two.json --ranks 4 \
   --sync-interval 2
 refused "--sync-interval needs --sharding-group-size G" train --config two.json --sync-interval 2
+refused "--sync-interval 7 beside --sharding-group-size 4: all ranks are one group" \
+  train --config two.json --ranks 4 --sharding-group-size 4 --sync-interval 7
 refused "--sharding-group-size beside --incremental: a delta has the rows that" \
   train --config two.json "${two[@]}" --incremental
 for kind in prefetch semi_sync; do
