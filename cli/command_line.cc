@@ -42,6 +42,15 @@ CLI::Validator Unmarked(CLI::Validator check) {
   return check;
 }
 
+// Says what is expected of a value that is no number of the range; "" for one that is.
+std::string OutOfRange(const NumberRange& of, std::string& text) {
+  if (of.whole)
+    return CLI::Range(of.low, of.high)(text).empty() ? "" : NumberExpected(of.low, of.high, text);
+  return CLI::Range(of.real_low, of.real_high)(text).empty()
+             ? ""
+             : NumberExpected(of.real_low, of.real_high, text);
+}
+
 // Says why a command fails; returns its exit code.
 int Fail(const std::string& why) {
   const std::string line = LastErrorLine(why);
@@ -190,8 +199,8 @@ Flag& Flag::Value(const std::string& name) {
 }
 
 Flag& Flag::Within(const NumberRange& range) {
-  option_->check(Unmarked(range.whole ? CLI::Range(range.low, range.high)
-                                      : CLI::Range(range.real_low, range.real_high)));
+  option_->check(
+      CLI::Validator([range](std::string& text) { return OutOfRange(range, text); }, ""));
   return *this;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <regex>
 #include <string_view>
 
@@ -22,6 +23,13 @@ bool IsPlace(std::string_view text) {
   return is_number && is_source && file.find_first_of(" ()") == std::string_view::npos;
 }
 
+template <typename T>
+std::string Expected(const char* what, T low, T high, const std::string& got) {
+  const bool open = high == std::numeric_limits<T>::max();
+  return Format("expected a {} {}, got '{}'", what,
+                open ? Format("of at least {}", low) : Format("from {} to {}", low, high), got);
+}
+
 // "twice", "3 times".
 std::string OftenText(const std::string& count) {
   return count == "2" ? "twice" : count + " times";
@@ -40,6 +48,14 @@ std::string ErrorText(const std::exception& error) {
       ++open;
   }
   return text;
+}
+
+std::string NumberExpected(int64_t low, int64_t high, const std::string& got) {
+  return Expected("whole number", low, high, got);
+}
+
+std::string NumberExpected(double low, double high, const std::string& got) {
+  return Expected("number", low, high, got);
 }
 
 std::string MistakeText(const std::string& text) {

@@ -190,6 +190,8 @@ fails_saying "whole.safetensors: table a: its raw ids are in no parts" reshard w
   --ranks 2 --plan row_wise --out resharded
 run 0 reshard raw_parts --ranks 2 --plan row_wise --out resharded
 run 0 train --resume resharded --ranks 2 --plan row_wise --epochs 3
+fails_saying "--ranks: expected a whole number from 1 to 1024, got 'two'" train --ranks two
+fails_saying "--ranks: expected a whole number from 1 to 1024, got '2000'" train --ranks 2000
 
 # ---- what does not fit
 fails_saying "--plan needs --ranks" train --config two.json --plan row_wise
