@@ -18,6 +18,7 @@
 #include "cli/show/numbers.h"
 #include "cli/show/repeated_files.h"
 #include "runtime/base/joined.h"
+#include "runtime/base/natural_order.h"
 #include "runtime/context.h"
 #include "runtime/files/files.h"
 #include "serve/export/choose_table_codecs.h"
@@ -100,6 +101,7 @@ void WarnOfRawIds(const serve::PruneOptions& prune, const TrainConfig& config) {
   if (!prune.any()) return;
   std::vector<std::string> tables;
   for (const auto& [table, managed] : config.managed_collision) tables.push_back(table);
+  std::ranges::sort(tables, NaturalLess());
   if (!tables.empty())
     Warn(
         Format("tables with raw ids keep all rows that ids have, whatever --prune, --prune-norm "

@@ -6,6 +6,7 @@
 
 #include "planner/moved_elements.h"
 #include "runtime/base/check.h"
+#include "runtime/base/natural_order.h"
 
 namespace tessera {
 namespace {
@@ -43,8 +44,8 @@ int64_t MovedBytes(const TablesByName& tables, const std::string& name, const Ta
          internal::MovedElements(internal::ByRank(before.shards), after.shards, ranks);
 }
 
-std::set<std::string> NamesIn(const ShardingPlan& a, const ShardingPlan& b) {
-  std::set<std::string> names;
+std::set<std::string, NaturalLess> NamesIn(const ShardingPlan& a, const ShardingPlan& b) {
+  std::set<std::string, NaturalLess> names;
   for (const auto& [name, sharding] : a.tables) names.insert(name);
   for (const auto& [name, sharding] : b.tables) names.insert(name);
   return names;

@@ -1,5 +1,6 @@
 #include "cli/plan/plan_diff_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "planner/cost_models.h"
 #include "planner/model/planner_error.h"
 #include "runtime/base/check.h"
+#include "runtime/base/natural_order.h"
 #include "runtime/files/files.h"
 #include "sharding/plan/plan_json.h"
 
@@ -67,6 +69,7 @@ std::vector<std::string> TablesOutside(const ShardingPlan& part, const ShardingP
   std::vector<std::string> names;
   for (const auto& [name, sharding] : whole.tables)
     if (!part.tables.contains(name)) names.push_back(name);
+  std::ranges::sort(names, NaturalLess());
   return names;
 }
 

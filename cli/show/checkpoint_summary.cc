@@ -9,6 +9,7 @@
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "models/ranking_model.h"
 #include "runtime/base/check.h"
+#include "runtime/base/natural_order.h"
 #include "runtime/tensor.h"
 #include "sharding/checkpoint/checkpoint.h"
 #include "train/checkpoint/rank_chain.h"
@@ -171,7 +172,9 @@ std::string TableOf(const std::string& parameter) {
 }
 
 CheckpointSummary SummarizeCheckpoint(const std::string& path) {
-  return IsOfRanks(DetectForm(path)) ? OfFolder(path) : OfFile(path);
+  CheckpointSummary summary = IsOfRanks(DetectForm(path)) ? OfFolder(path) : OfFile(path);
+  std::ranges::stable_sort(summary.tables, NaturalLess(), &TableSummary::name);
+  return summary;
 }
 
 }  // namespace tessera::cli
