@@ -113,6 +113,12 @@ std::string BoundText(const PlanResult& plan) {
                 100 * plan.gap());
 }
 
+bool HasSequences(const PlannerModel& model) {
+  return std::ranges::any_of(model.tables, [&](const PlannerTable& table) {
+    return !IsPooled(model.modules.at(static_cast<size_t>(table.module)).kind);
+  });
+}
+
 std::string SummaryText(const Topology& topology, const PlannerModel& model, const PlanResult& plan,
                         const PlanStats& stats) {
   std::string text = Format(
@@ -132,6 +138,10 @@ std::string SummaryText(const Topology& topology, const PlannerModel& model, con
              100 * stats.reserved_hbm_share, dense, kjt);
   text += Format("tables on the busiest ranks: {}; on the fullest: {}\n",
                  Names(stats.tables_on_max_perf), Names(stats.tables_on_max_hbm));
+  if (HasSequences(model))
+    text +=
+        "rows of sequences are priced for each id; distinct ids of a rank or a node "
+        "(ShardingOptions::dedup_ids) send fewer\n";
   return text;
 }
 

@@ -70,6 +70,20 @@ TEST(ReportTest, StatsAddUp) {
   EXPECT_THAT(text, HasSubstr("no plan is"));
 }
 
+// The planner doesn't know how often an id comes again: it says that distinct ids aren't priced.
+TEST(ReportTest, SequencesArePricedWithoutDistinctIds) {
+  const Topology topology = GpuTopology(2, 2);
+  PlannerModel model = ModelOf({{1000, 16}});
+  const auto text = [&] {
+    const PlanResult plan = EmbeddingShardingPlanner(topology, model).Plan();
+    return StatsText(topology, model, plan,
+                     ComputeStats(topology, model, plan.tables, plan.reserved));
+  };
+  EXPECT_THAT(text(), ::testing::Not(HasSubstr("distinct ids")));
+  model.modules[0].kind = ModuleKind::kEc;
+  EXPECT_THAT(text(), HasSubstr("rows of sequences are priced for each id"));
+}
+
 // Explains the plan of one large table and two small ones, in which these rules allow no change of
 // the large one.
 PlanExplanation ExplainedUnder(const PlacementRules& rules, double* rating) {
