@@ -53,6 +53,15 @@ void Spin(int64_t steps) {
   }
 }
 
+// Waits until all before it is done, so that work behind it is added and not done beside it.
+void WaitForAll() {
+#if defined(__x86_64__)
+  asm volatile("lfence" ::: "memory");
+#elif defined(__aarch64__)
+  asm volatile("dsb sy\n\tisb" ::: "memory");
+#endif
+}
+
 // Seconds of a step of Spin, written out by hand: the least of some loops.
 double SecondsOfStep() {
   constexpr int64_t kSteps = 200'000;
@@ -217,7 +226,9 @@ Topic Slower(const Topic& topic, const BenchRun& run) {
           contender.run = [call = contender.run,
                            steps = StepsOf(kAdded * row.Median())](int round) {
             call(round);
+            WaitForAll();
             Spin(steps);
+            WaitForAll();
           };
     return work;
   };
