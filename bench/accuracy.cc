@@ -137,7 +137,7 @@ const std::map<std::string, AxisValues>& SmallSizes() {
   static const std::map<std::string, AxisValues> sizes = {
       {"lookup",
        {{"dim", {"16", "64", "128"}},
-        {"rows", {"200k"}},
+        {"rows", {"50k"}},
         {"tables", {"4"}},
         {"batch", {"512"}},
         {"skew", {"uniform", "zipf:1.05"}},
@@ -146,13 +146,13 @@ const std::map<std::string, AxisValues>& SmallSizes() {
       {"update",
        {{"rule", {"sgd", "rowwise_adagrad", "adam"}},
         {"dim", {"16", "64"}},
-        {"rows", {"200k"}},
+        {"rows", {"50k"}},
         {"tables", {"4"}},
         {"batch", {"512"}}}},
       {"quant",
        {{"codec", {"int8", "int4"}},
         {"dim", {"64", "128"}},
-        {"rows", {"200k"}},
+        {"rows", {"50k"}},
         {"tables", {"4"}},
         {"batch", {"512"}}}},
       {"sparse", {{"batch", {"512"}}}},
@@ -166,7 +166,7 @@ const std::map<std::string, AxisValues>& SmallSizes() {
       {"lab",
        {{"kernel", {"lookup", "update"}},
         {"dim", {"64"}},
-        {"rows", {"200k"}},
+        {"rows", {"50k"}},
         {"tables", {"4"}},
         {"batch", {"512"}}}}};
   return sizes;
@@ -300,6 +300,7 @@ void PrintVerdicts(const Flags& flags) {
     Keep(flags, runs[kSlower], "slower");
     Count(runs[kFirst], runs[kSecond], Verdict::kSame, same);
     Count(runs[kSecond], runs[kSlower], Verdict::kSlower, slower);
+    std::printf("%s: done\n", topic->name.c_str());
     std::fflush(stdout);
   }
   Print("same", same);
