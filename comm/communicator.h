@@ -38,8 +38,8 @@ class CommunicatorAborted : public Error {
   using Error::Error;
 };
 
-// What every rank that was started throws alike: whoever runs the ranks reports it once, and not as
-// an error of one of them.
+// An error that every rank that was started throws alike: whoever runs the ranks reports it once,
+// and not as an error of one of them.
 class ErrorOfAllRanks : public Error {
  public:
   using Error::Error;

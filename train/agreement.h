@@ -17,8 +17,8 @@ std::vector<ConfigKey> FactsOf(const TrainConfig& config, const DataSets& data);
 // How each table is cut.
 std::vector<ConfigKey> FactsOf(const ShardingPlan& plan);
 
-// Throws ErrorOfAllRanks on every rank, unless all have the same facts: names the first keys that differ,
-// with the values that two ranks have. Every rank calls.
+// Throws ErrorOfAllRanks on every rank, unless all have the same facts: names the first keys that
+// differ, with the values that two ranks have. Every rank calls.
 void CheckAgreement(Communicator& comm, const std::vector<ConfigKey>& facts);
 
 }  // namespace tessera

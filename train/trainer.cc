@@ -387,7 +387,7 @@ TrainingProgress Trainer::progress() const {
   else
     ask(model_.embedding_bag_collection().tables());
   progress.random_next_sequence = ctx_.random().next_sequence();
-  progress.groups = ranks_ ? GroupsText(*ranks_) : "";
+  progress.groups = num_groups() > 1 ? GroupsText(*ranks_) : "";
   return progress;
 }
 

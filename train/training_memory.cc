@@ -24,7 +24,7 @@ constexpr double kHugePage = 2 << 20;
 // Copies of a rank's block of pooled rows, of all examples of its group: partial sums, messages and
 // gradients; and of the gradients that replicas exchange. Measured.
 constexpr double kExchangeCopies = 6, kReplicaCopies = 3;
-// What a batch takes in an evaluation, of what one of as many examples takes in training. Measured.
+// The memory of a batch in an evaluation, as a share of what it takes in training. Measured.
 constexpr double kEvaluationShare = 0.45;
 
 double InHugePages(double bytes) {

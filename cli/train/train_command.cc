@@ -173,7 +173,8 @@ RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) 
 void AddGroupsChange(const std::optional<TrainingProgress>& from,
                      const std::optional<TrainingRanks>& ranks, std::vector<std::string>& changes) {
   if (!from) return;
-  const std::string change = GroupsChange(*from, ranks ? GroupsText(*ranks) : "");
+  const bool in_groups = ranks && ranks->num_groups() > 1;
+  const std::string change = GroupsChange(*from, in_groups ? GroupsText(*ranks) : "");
   if (!change.empty()) changes.push_back(change);
 }
 

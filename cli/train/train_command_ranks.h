@@ -30,7 +30,7 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
 // Every rank calls; without ranks `comm` is null.
 void OnAllAlike(Communicator* comm, const std::function<void()>& fn);
 
-// What is wrong with a start of processes, said once they have met: "" where nothing is.
+// The mistakes in a start of processes, said once they have met; "" where there is none.
 struct WrongStart {
   std::string claims;  // of outputs, which the first process makes for all
   std::string start;   // of all else that each finds

@@ -169,22 +169,21 @@ fails_saying "expected num_parts" train --config whole.json --ranks 2
 
 # Raw ids of one process go to parts, and over ranks; what each id learned goes with it.
 sed -i 's/"rows": 51/"rows": 153/g' whole.json
+sed 's/"growing"/&, "num_parts": 3/' whole.json >parts.json
 run 0 train --config whole.json --epochs 1 --checkpoint whole.safetensors
 run 0 train --resume whole.safetensors --epochs 2 --json whole_ids.json
-run 0 train --resume whole.safetensors --set managed_collision.num_parts=3 --ranks 3 \
-  --plan row_wise --epochs 2 --checkpoint raw_parts --json parts_ids.json
+run 0 train --config parts.json --resume whole.safetensors --ranks 3 --plan row_wise --epochs 2 \
+  --checkpoint raw_parts --json parts_ids.json
 has out "resume: table 'a': "
 has out "raw ids went to 3 parts"
 has out "managed_collision.num_parts was none, is 3"
 near whole_ids.json parts_ids.json
 run 0 inspect raw_parts
 has out "raw ids of rows"
-run 0 train --resume raw_parts --set managed_collision.num_parts=0 --epochs 3 --incremental \
-  --checkpoint raw_chain
+run 0 train --config whole.json --resume raw_parts --epochs 3 --incremental --checkpoint raw_chain
 has out "raw ids went to one part"
-run 0 train --resume raw_chain --set managed_collision.num_parts=3 --epochs 4 --incremental \
-  --checkpoint raw_chain
-ls raw_chain | grep -q "0000000[3-9].base" ||
+run 0 train --config parts.json --resume raw_chain --epochs 4 --incremental --checkpoint raw_chain
+ls raw_chain | grep -q "0000000[1-9].base" ||
   fail "a chain went on across other parts: $(ls raw_chain)"
 fails_saying "whole.safetensors: table a: its raw ids are in no parts" reshard whole.safetensors \
   --ranks 2 --plan row_wise --out resharded

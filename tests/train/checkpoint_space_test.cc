@@ -53,7 +53,7 @@ TEST(CheckpointSpace, BytesAreThoseOfTheFile) {
   }
 }
 
-// What a checkpoint has of raw ids before any has come is told before; ids come on top.
+// A checkpoint has state of raw ids before any has come, which is told before; ids come on top.
 TEST(CheckpointSpace, StateOfRawIdsAtTheStartCounts) {
   const GrowingIndexOptions growing{.admit_after = 2, .sketch_bytes = 4096};
   const std::vector<ManagedTableConfig> kinds = {

@@ -327,7 +327,7 @@ class TableMove {
             });
   }
 
-  // What the modules of new parts know, which is that of new ones but for their ids.
+  // Adds the state of the new parts' modules: that of new modules, and their ids.
   void AddIds(const EmbeddingBagConfig& config, const ManagedTableConfig& managed, uint64_t seed) {
     Context ctx({.threads = 1});
     EmbeddingBagConfig of_part = config;

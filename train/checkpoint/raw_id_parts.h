@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-// What became of a table's ids.
+// Counts of a table's ids that went to other parts.
 struct MovedIds {
   std::string table;
   int64_t num_parts = 0;             // now; 0: none

@@ -92,7 +92,7 @@ struct LearnedRow {
   friend bool operator==(const LearnedRow&, const LearnedRow&) = default;
 };
 
-// What each raw id of table a has learned.
+// The rows that the raw ids of table a have learned.
 std::map<int64_t, LearnedRow> LearnedIn(const std::string& path, const TrainConfig& config) {
   const Checkpoint checkpoint = ReadCheckpoint(path);
   const ManagedTableConfig& managed = config.managed_collision.at("a");
