@@ -139,4 +139,5 @@ fails_saying "--best x.step-00000010.safetensors beside --keep-last" "${train[@]
   --checkpoint x.safetensors --best x.step-00000010.safetensors
 fails_saying "--keep-last beside --checkpoint /dev/stdout" "${train[@]}" --keep-last 2 \
   --checkpoint /dev/stdout
-fails_saying "--keep-last: Value 0" "${train[@]}" --keep-last 0 --checkpoint x.safetensors
+fails_saying "--keep-last: expected a whole number from 1 to 1048576, got '0'" \
+  "${train[@]}" --keep-last 0 --checkpoint x.safetensors
