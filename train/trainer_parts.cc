@@ -50,8 +50,8 @@ NewRows Trainer::RowsNow() const {
 
 Checkpoint Trainer::InTheseParts(Checkpoint checkpoint) {
   moved_ids_.clear();
+  if (checkpoint.config.empty() || !PartsDiffer(checkpoint.config, config_)) return checkpoint;
   const TrainConfig saved = SavedConfig(checkpoint.config, checkpoint.path);
-  if (!PartsDiffer(saved, config_)) return checkpoint;
   TESSERA_CHECK_EQ(progress_.step, 0,
                    "{}: raw ids go to other parts in a new training alone; steps", checkpoint.path);
   return WithParts(std::move(checkpoint), saved, config_, RowsNow(), &moved_ids_);
@@ -70,8 +70,7 @@ bool Trainer::Load(ShardedCheckpoint& checkpoint) {
   const auto& metadata = checkpoint.info().metadata;
   const auto config = metadata.find("config");
   moved_ids_.clear();
-  if (config == metadata.end() || config->second.empty() ||
-      !PartsDiffer(ParseTrainConfig(config->second, checkpoint.folder()), config_))
+  if (config == metadata.end() || config->second.empty() || !PartsDiffer(config->second, config_))
     return LoadParts(checkpoint);
   return Load(WholeTables(checkpoint));
 }

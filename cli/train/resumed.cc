@@ -26,8 +26,8 @@ bool LoadAlone(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
 }
 
 // Whether raw ids go to other parts than they were saved in: tables are then put together first.
-bool MovesIds(const Trainer& trainer, const std::string& config, const std::string& path) {
-  return !config.empty() && PartsDiffer(ParseTrainConfig(config, path), trainer.config());
+bool MovesIds(const Trainer& trainer, const std::string& config) {
+  return !config.empty() && PartsDiffer(config, trainer.config());
 }
 
 // Says what became of raw ids that went to other parts than they were saved in.
@@ -48,7 +48,7 @@ bool LoadOnRank(const TrainFlags& flags, Trainer& trainer, SavedForm form, bool 
   const ShardingPlan& plan = trainer.model().sharded()->tables().plan();
   if (IsOfRanks(form)) {
     ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
-    const bool moves_ids = MovesIds(trainer, ConfigIn(folder), flags.resume);
+    const bool moves_ids = MovesIds(trainer, ConfigIn(folder));
     if (is_leader && !moves_ids) SayChangedStatistics(folder.index(), plan);
     if (is_leader && moves_ids) SayChangedStatistics(folder.index());
     return trainer.Load(folder);

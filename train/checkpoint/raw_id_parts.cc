@@ -13,6 +13,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/hash.h"
 #include "runtime/context.h"
+#include "runtime/json/json_object.h"
 #include "runtime/numbers/random.h"
 #include "runtime/tensor.h"
 #include "sharding/plan/hash_parts.h"
@@ -51,11 +52,26 @@ std::map<std::string, Layout> LayoutsOf(const TrainConfig& config) {
   return layouts;
 }
 
+// Those of a checkpoint's configuration, whose other keys may name what only the program that wrote
+// it knows, such as a rule of its own.
+std::map<std::string, Layout> SavedLayouts(const std::string& config) {
+  std::map<std::string, Layout> layouts;
+  const internal::Json saved = internal::ParseJson(config);
+  const auto tables = saved.find("tables");
+  if (tables == saved.end()) return layouts;
+  for (const internal::Json& table : *tables) {
+    const auto managed = table.find("managed_collision");
+    if (managed == table.end() || managed->at("kind") != "growing") continue;
+    layouts[table.at("name")] = {table.at("rows"), managed->value("num_parts", int64_t{0}),
+                                 managed->value("shared_rows", int64_t{1})};
+  }
+  return layouts;
+}
+
 // Tables whose rows mean something else.
-std::map<std::string, std::pair<Layout, Layout>> Changed(const TrainConfig& before,
+std::map<std::string, std::pair<Layout, Layout>> Changed(const std::map<std::string, Layout>& were,
                                                          const TrainConfig& now) {
   std::map<std::string, std::pair<Layout, Layout>> changed;
-  const std::map<std::string, Layout> were = LayoutsOf(before);
   for (const auto& [table, is] : LayoutsOf(now))
     if (const auto was = were.find(table); was != were.end() && !was->second.SameRows(is))
       changed[table] = {was->second, is};
@@ -359,15 +375,15 @@ class TableMove {
 
 }  // namespace
 
-bool PartsDiffer(const TrainConfig& before, const TrainConfig& now) {
-  return !Changed(before, now).empty();
+bool PartsDiffer(const std::string& saved_config, const TrainConfig& now) {
+  return !Changed(SavedLayouts(saved_config), now).empty();
 }
 
 Checkpoint WithParts(Checkpoint saved, const TrainConfig& before, const TrainConfig& now,
                      const NewRows& new_rows, std::vector<MovedIds>* moved) {
   const uint64_t seed = saved.progress ? saved.progress->seed : now.seed;
   Assembled assembled(std::move(saved));
-  const auto changed = Changed(before, now);
+  const auto changed = Changed(LayoutsOf(before), now);
   for (const EmbeddingBagConfig& table : now.tables)
     if (const auto found = changed.find(table.name); found != changed.end())
       moved->push_back(TableMove(assembled, table.name, found->second.first, found->second.second)

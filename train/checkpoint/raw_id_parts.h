@@ -33,9 +33,9 @@ struct MovedIds {
 using NewRows =
     std::function<void(const std::string& table, int64_t first, int64_t count, void* bytes)>;
 
-// Whether a growing table of both configurations has other parts, or in parts another number of
-// rows, or other shared rows.
-bool PartsDiffer(const TrainConfig& before, const TrainConfig& now);
+// Whether a growing table that a checkpoint's configuration has, too, has other parts now, or in
+// parts another number of rows, or other shared rows. Throws Error for text that is no JSON.
+bool PartsDiffer(const std::string& saved_config, const TrainConfig& now);
 
 // Shows a checkpoint of `before` as one of `now`, whose tables of raw ids differ in parts alone. It
 // reads rows as they are asked for. Throws Error for state of raw ids that is missing or damaged.
