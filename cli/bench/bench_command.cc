@@ -150,25 +150,23 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
        .rows = show});
 }
 
-double MemoryOf(const bench::Topic& topic, const bench::Point& point) {
+std::string NameOf(const bench::Topic& topic, const bench::Point& point) {
+  return Format("{}/{}/{}t", topic.name, point.label(), point.Text("threads"));
+}
+
+// Returns ask(point); its Error names the point.
+template <typename Ask>
+auto AskOf(const bench::Topic& topic, const bench::Point& point, const Ask& ask) {
   try {
-    return topic.memory(point);
+    return ask(point);
   } catch (const Error& error) {
-    throw Error(
-        Format("{}/{}/{}t: {}", topic.name, point.label(), point.Text("threads"), error.what()));
+    throw Error(Format("{}: {}", NameOf(topic, point), error.what()));
   }
 }
 
 void CheckPoints(const bench::Topic& topic, const std::vector<bench::Point>& points) {
   if (!topic.check) return;
-  for (const bench::Point& point : points) {
-    try {
-      topic.check(point);
-    } catch (const Error& error) {
-      throw Error(
-          Format("{}/{}/{}t: {}", topic.name, point.label(), point.Text("threads"), error.what()));
-    }
-  }
+  for (const bench::Point& point : points) AskOf(topic, point, topic.check);
 }
 
 // Checks the memory of all points before the first one is made.
@@ -177,8 +175,8 @@ void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point
   if (!topic.memory) return;
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   for (const bench::Point& point : points)
-    CheckMemory(Format("{}/{}", topic.name, point.label()), {{"tables", MemoryOf(topic, point)}},
-                there,
+    CheckMemory(Format("{}/{}", topic.name, point.label()),
+                {{"tables", AskOf(topic, point, topic.memory)}}, there,
                 "Fewer --rows, --tables or a smaller --dim take less; --memory-limit SIZE sets "
                 "another limit");
 }
@@ -259,9 +257,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
   const std::vector<bench::Point> points =
       bench::OnlyMatching(bench::PointsOf(topic, flags.suite, AxesWithCaches(flags)), flags.only);
   if (flags.list) {
-    for (const bench::Point& point : points)
-      std::printf("%s/%s/%st\n", topic.name.c_str(), point.label().c_str(),
-                  point.Text("threads").c_str());
+    for (const bench::Point& point : points) std::printf("%s\n", NameOf(topic, point).c_str());
     return 0;
   }
   CheckPoints(topic, points);
