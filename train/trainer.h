@@ -199,8 +199,6 @@ class Trainer {
   void GoOnFrom(const TrainingProgress& progress);
   bool LoadAlone(const Checkpoint& checkpoint);
   bool LoadParts(ShardedCheckpoint& checkpoint);
-  // The configuration that a checkpoint was saved with; this one's where it says none.
-  TrainConfig SavedConfig(const std::string& config, const std::string& path) const;
   // The checkpoint with growing tables in this model's parts.
   Checkpoint InTheseParts(Checkpoint checkpoint);
   // Gives rows of this rank's tables as they are now.

@@ -22,10 +22,6 @@ void CopyRows(Context& ctx, const NamedTensor& from, int64_t first, int64_t coun
 
 }  // namespace
 
-TrainConfig Trainer::SavedConfig(const std::string& config, const std::string& path) const {
-  return config.empty() ? config_ : ParseTrainConfig(config, path);
-}
-
 NewRows Trainer::RowsNow() const {
   if (ranks_) {
     const auto shards = std::make_shared<const std::vector<ShardTensors>>(
@@ -51,16 +47,16 @@ NewRows Trainer::RowsNow() const {
 Checkpoint Trainer::InTheseParts(Checkpoint checkpoint) {
   moved_ids_.clear();
   if (checkpoint.config.empty() || !PartsDiffer(checkpoint.config, config_)) return checkpoint;
-  const TrainConfig saved = SavedConfig(checkpoint.config, checkpoint.path);
   TESSERA_CHECK_EQ(progress_.step, 0,
                    "{}: raw ids go to other parts in a new training alone; steps", checkpoint.path);
-  return WithParts(std::move(checkpoint), saved, config_, RowsNow(), &moved_ids_);
+  return WithParts(std::move(checkpoint), config_, RowsNow(), &moved_ids_);
 }
 
 bool Trainer::Load(const Checkpoint& checkpoint) {
   if (!ranks_) return LoadAlone(InTheseParts(checkpoint));
-  ShardedCheckpoint parts =
-      AsOfRanks(InTheseParts(checkpoint), SavedConfig(checkpoint.config, checkpoint.path));
+  const TrainConfig saved =
+      checkpoint.config.empty() ? config_ : ParseTrainConfig(checkpoint.config, checkpoint.path);
+  ShardedCheckpoint parts = AsOfRanks(InTheseParts(checkpoint), saved);
   return LoadParts(parts);
 }
 

@@ -61,17 +61,18 @@ std::map<std::string, Layout> SavedLayouts(const std::string& config) {
   if (tables == saved.end()) return layouts;
   for (const internal::Json& table : *tables) {
     const auto managed = table.find("managed_collision");
-    if (managed == table.end() || managed->at("kind") != "growing") continue;
+    if (managed == table.end() || managed->value("kind", "") != "growing") continue;
     layouts[table.at("name")] = {table.at("rows"), managed->value("num_parts", int64_t{0}),
                                  managed->value("shared_rows", int64_t{1})};
   }
   return layouts;
 }
 
-// Tables whose rows mean something else.
-std::map<std::string, std::pair<Layout, Layout>> Changed(const std::map<std::string, Layout>& were,
+// Tables whose rows mean something else than they did in the saved configuration.
+std::map<std::string, std::pair<Layout, Layout>> Changed(const std::string& saved_config,
                                                          const TrainConfig& now) {
   std::map<std::string, std::pair<Layout, Layout>> changed;
+  const std::map<std::string, Layout> were = SavedLayouts(saved_config);
   for (const auto& [table, is] : LayoutsOf(now))
     if (const auto was = were.find(table); was != were.end() && !was->second.SameRows(is))
       changed[table] = {was->second, is};
@@ -376,14 +377,14 @@ class TableMove {
 }  // namespace
 
 bool PartsDiffer(const std::string& saved_config, const TrainConfig& now) {
-  return !Changed(SavedLayouts(saved_config), now).empty();
+  return !Changed(saved_config, now).empty();
 }
 
-Checkpoint WithParts(Checkpoint saved, const TrainConfig& before, const TrainConfig& now,
-                     const NewRows& new_rows, std::vector<MovedIds>* moved) {
+Checkpoint WithParts(Checkpoint saved, const TrainConfig& now, const NewRows& new_rows,
+                     std::vector<MovedIds>* moved) {
+  const auto changed = Changed(saved.config, now);
   const uint64_t seed = saved.progress ? saved.progress->seed : now.seed;
   Assembled assembled(std::move(saved));
-  const auto changed = Changed(LayoutsOf(before), now);
   for (const EmbeddingBagConfig& table : now.tables)
     if (const auto found = changed.find(table.name); found != changed.end())
       moved->push_back(TableMove(assembled, table.name, found->second.first, found->second.second)

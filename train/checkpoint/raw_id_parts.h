@@ -37,10 +37,11 @@ using NewRows =
 // parts another number of rows, or other shared rows. Throws Error for text that is no JSON.
 bool PartsDiffer(const std::string& saved_config, const TrainConfig& now);
 
-// Shows a checkpoint of `before` as one of `now`, whose tables of raw ids differ in parts alone. It
-// reads rows as they are asked for. Throws Error for state of raw ids that is missing or damaged.
-Checkpoint WithParts(Checkpoint saved, const TrainConfig& before, const TrainConfig& now,
-                     const NewRows& new_rows, std::vector<MovedIds>* moved);
+// Shows a checkpoint as one of `now`, whose tables of raw ids differ from the checkpoint's in parts
+// alone. It reads rows as they are asked for. Throws Error for state of raw ids that is missing or
+// damaged.
+Checkpoint WithParts(Checkpoint saved, const TrainConfig& now, const NewRows& new_rows,
+                     std::vector<MovedIds>* moved);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_CHECKPOINT_RAW_ID_PARTS_H_
