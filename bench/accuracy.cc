@@ -36,7 +36,7 @@ constexpr double kAdded = 0.05;  // of a call's time
 
 struct Flags {
   std::string topics, folder;
-  int rounds = 15, passes = 5;
+  int rounds = 75, passes = 5;
   double min_time = 0, precision = 0;
   int64_t flush_mib = 0;
   bool one_by_one = false;

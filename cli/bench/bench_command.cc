@@ -16,14 +16,14 @@
 #include "bench/harness/sweep_runner.h"
 #include "bench/topics.h"
 #include "cli/bench/bench_against.h"
-#include "cli/bench/bench_files.h"
+#include "cli/bench/bench_comparison.h"
+#include "cli/bench/bench_flags.h"
 #include "cli/bench/bench_show.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/measure_progress.h"
-#include "cli/show/numbers.h"
 #include "embedding/plugin_rules.h"
 #include "runtime/base/check.h"
 #include "runtime/base/joined.h"
@@ -55,33 +55,6 @@ constexpr char kFooter[] =
     "every id; those of an update as many of gradients, and its rule's for each element of every "
     "distinct row. A sum, product, quotient, root, maximum or sign is one.\n";
 
-constexpr char kDetailsHelp[] =
-    "Print below each row what it reads and computes; of a lookup or an update also the share of "
-    "row reads that LRU caches of this machine's sizes would hit";
-
-constexpr char kCountersHelp[] =
-    "Count cycles, instructions, stalled cycles, misses of L2, L3 and the data TLB, and bytes of "
-    "memory (on Intel's servers) of a call, in calls beside the timed ones, and print them below "
-    "each row. What perf_event_open refuses is said once, and left out";
-
-struct Flags {
-  bench::AxisValues axes;
-  std::string suite, only;
-  BenchFiles files;
-  int rounds = 15;
-  std::optional<int> passes;
-  double min_time = 0, precision = 0;  // precision: percent
-  int64_t flush_mib = 0;
-  std::string memory_limit;
-  bool list = false, cold = false, warm = false, details = false, counters = false;
-
-  bool IsAgainst() const { return !files.against.empty(); }
-  int Passes() const {
-    const bool units = precision > 0 || IsAgainst();  // of what is said of changes
-    return passes.value_or(units ? static_cast<int>(bench::kLeastPasses) : 1);
-  }
-};
-
 std::string Today() {
   const std::time_t now = std::time(nullptr);
   std::tm parts = {};
@@ -102,7 +75,7 @@ std::vector<std::pair<std::string, std::string>> ContextOfRun() {
 }
 
 std::string Heading(const bench::Topic& topic, const bench::BenchRun& run, bool warm_too,
-                    const Flags& flags) {
+                    const BenchFlags& flags) {
   const std::string in_turn =
       flags.IsAgainst() ? Format("{} passes of each program, in turn: {} (old), this one (new)\n",
                                  flags.Passes(), flags.files.against)
@@ -121,8 +94,8 @@ std::vector<bench::Measurement> ByTime(std::vector<bench::Measurement> rows) {
 }
 
 // Times the points into `run`, and prints each one when it is done.
-void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points, const Flags& flags,
-             bench::BenchRun& run) {
+void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
+             const BenchFlags& flags, bench::BenchRun& run) {
   bench::ResultTable table(points, flags.details || flags.counters);
   bench::CallCounters counters = bench::MachineCounters();
   MeasureProgress progress;
@@ -133,7 +106,7 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
   };
   bench::RunPoints(
       topic, points,
-      {.rounds = flags.rounds,
+      {.rounds = flags.Rounds(),
        .passes = flags.Passes(),
        .min_seconds = flags.min_time,
        .precision = flags.precision / 100,
@@ -171,7 +144,7 @@ void CheckPoints(const bench::Topic& topic, const std::vector<bench::Point>& poi
 
 // Checks the memory of all points before the first one is made.
 void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point>& points,
-                       const Flags& flags) {
+                       const BenchFlags& flags) {
   if (!topic.memory) return;
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   for (const bench::Point& point : points)
@@ -182,7 +155,7 @@ void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point
 }
 
 // --cold and --warm are short for a value of --caches.
-bench::AxisValues AxesWithCaches(const Flags& flags) {
+bench::AxisValues AxesWithCaches(const BenchFlags& flags) {
   bench::AxisValues axes = flags.axes;
   if (flags.cold) axes[bench::kCachesAxis] = {"cold"};
   if (flags.warm) axes[bench::kCachesAxis] = {"warm"};
@@ -190,7 +163,7 @@ bench::AxisValues AxesWithCaches(const Flags& flags) {
 }
 
 // The words of a pass in a process of its own, but those of its rounds, cases and files.
-std::vector<std::string> WordsOfPass(const Flags& flags) {
+std::vector<std::string> WordsOfPass(const BenchFlags& flags) {
   std::vector<std::string> words;
   const auto add = [&](const std::string& flag, const std::string& value) {
     words.push_back(value.empty() ? "--" + flag : Format("--{}={}", flag, value));
@@ -205,14 +178,14 @@ std::vector<std::string> WordsOfPass(const Flags& flags) {
 }
 
 AgainstRun AgainstRunOf(const bench::Topic& topic, const std::vector<bench::Point>& points,
-                        const Flags& flags) {
+                        const BenchFlags& flags) {
   std::set<std::string> cases;
   for (const bench::Point& point : points) cases.insert(point.label());
   return {.binary = flags.files.against,
           .topic = topic.name,
           .words = WordsOfPass(flags),
           .only = flags.only,
-          .rounds = flags.rounds,
+          .rounds = flags.Rounds(),
           .passes = flags.Passes(),
           .min_time = flags.min_time,
           .precision = flags.precision / 100,
@@ -221,7 +194,8 @@ AgainstRun AgainstRunOf(const bench::Topic& topic, const std::vector<bench::Poin
 
 // Times the points in this program and another, and prints this one's rows; `old` has the other's.
 void MeasureInTurn(const AgainstRun& against, const std::vector<bench::Point>& points,
-                   const Flags& flags, std::optional<bench::BenchRun>& old, bench::BenchRun& run) {
+                   const BenchFlags& flags, std::optional<bench::BenchRun>& old,
+                   bench::BenchRun& run) {
   MeasureProgress progress;
   std::vector<bench::BenchRun> runs;
   const auto take = [&] {
@@ -253,7 +227,9 @@ void MeasureInTurn(const AgainstRun& against, const std::vector<bench::Point>& p
   take();
 }
 
-int RunTopic(const bench::Topic& topic, const Flags& flags) {
+int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
+  if (flags.allowed != kAnyChange && !flags.IsAgainst() && flags.files.compare.empty())
+    throw Error("--allow requires --compare or --against");
   const std::vector<bench::Point> points =
       bench::OnlyMatching(bench::PointsOf(topic, flags.suite, AxesWithCaches(flags)), flags.only);
   if (flags.list) {
@@ -274,7 +250,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
   bench::BenchRun run = {.machine = MachineName(),
                          .date = Today(),
                          .topic = topic.name,
-                         .rounds = flags.rounds,
+                         .rounds = flags.Rounds(),
                          .cold = any_cold,
                          .rows = {},
                          .context = ContextOfRun()};
@@ -290,11 +266,13 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
     failure = std::current_exception();
   }
   std::fputs(("\n" + bench::ResultTable::Warnings(run.rows)).c_str(), stdout);
+  int code = 0;
   if (old && !run.rows.empty())
-    std::fputs(bench::ComparisonText(bench::CompareRuns(*old, run)).c_str(), stdout);
+    code = PrintComparison(bench::CompareRuns(*old, run), flags.allowed);
   flags.files.Write(run, old);
   if (failure) std::rethrow_exception(failure);
-  return InterruptedExit(InterruptSignal());
+  if (Interrupted()) return InterruptedExit(InterruptSignal());
+  return code;
 }
 
 int ListTopics() {
@@ -307,74 +285,10 @@ int ListTopics() {
   return 0;
 }
 
-std::string SuitesHelp(const bench::Topic& topic) {
-  std::string text = "Run a list of cases:";
-  for (const bench::Suite& suite : topic.suites)
-    text += (text.back() == ':' ? " " : "; ") + suite.name + ", " + suite.help;
-  return text;
-}
-
-// Returns the flag of the caches.
-Flag AddAxes(Command command, const bench::Topic& topic, const std::shared_ptr<Flags>& flags) {
-  std::optional<Flag> caches;
-  for (const bench::Axis& axis : bench::AxesOf(topic)) {
-    const std::string values = internal::Joined(axis.values, ",");
-    const auto take = [flags, name = axis.name](const std::vector<std::string>& given) {
-      flags->axes[name] = given;
-    };
-    Flag flag = command.AddWords("--" + axis.name, take, Format("{} [{}]", axis.help, values));
-    flag.Value("V,…").Group("Axes");
-    if (axis.name == bench::kCachesAxis) caches = flag;
-  }
-  return *caches;
-}
-
 void AddTopic(Command bench, const bench::Topic& topic) {
   Command command = bench.AddCommand(topic.name, topic.help);
-  const auto f = std::make_shared<Flags>();
-  const Flag caches = AddAxes(command, topic, f);
-  if (topic.plugins) AddPluginFlag(command);
-  if (!topic.suites.empty()) command.Add("--suite", f->suite, SuitesHelp(topic)).Value("NAME");
-  command.Add("--only", f->only, "Only cases whose name this regular expression matches")
-      .Value("REGEX");
-  const Flag list =
-      command.Add("--list", f->list, "Print the names of the cases, and time nothing");
-  command.Add("--rounds", f->rounds, "Times that each contender is timed")
-      .Within(NumbersFrom(1, 10000))
-      .ShowDefault()
-      .Value("N");
-  command
-      .Add(
-          "--passes", f->passes,
-          "Go through all cases so often, each time with a part of the rounds: comparisons of runs "
-          "on a machine that others use need 5")
-      .Within(NumbersFrom(1, 10000))
-      .ShowDefault("1; with --precision and --against 5")
-      .Value("N");
-  command
-      .Add("--min-time", f->min_time,
-           "Seconds that ours is timed at least in each case: rounds are added (at most 10,000 in "
-           "all)")
-      .Within(NumbersFrom(0.0, 3600.0))
-      .Value("SECONDS");
-  command
-      .Add("--precision", f->precision,
-           "Go through the cases again until each is timed so well that a comparison would find a "
-           "change of this many percent in 19 of 20 runs (at most 100 passes of a case)")
-      .Within(NumbersFrom(0.1, 100.0))
-      .Value("PERCENT");
-  Flag cold = command.Add("--cold", f->cold, "Short for --caches cold").Excludes(caches);
-  command.Add("--warm", f->warm, "Short for --caches warm").Excludes(cold).Excludes(caches);
-  command
-      .Add("--flush-mib", f->flush_mib,
-           "Memory read to flush caches, in MiB (twice the largest cache)")
-      .Within(NumbersFrom(1, 1 << 20))
-      .Value("N");
-  command.Add("--details", f->details, topic.details.empty() ? kDetailsHelp : topic.details);
-  const Flag counters = command.Add("--counters", f->counters, kCountersHelp);
-  AddMemoryLimitFlag(command, f->memory_limit);
-  const Flag compare = f->files.AddTo(command);
-  f->files.AddAgainstTo(command).Excludes(compare).Excludes(list).Excludes(counters);
+  const auto f = std::make_shared<BenchFlags>();
+  AddBenchFlags(command, topic, f);
   command.Run([f, &topic] { return RunTopic(topic, *f); });
 }
 

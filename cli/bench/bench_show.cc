@@ -1,11 +1,11 @@
 #include "cli/bench/bench_show.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "bench/harness/result_table.h"
 #include "bench/pictures/histogram.h"
+#include "cli/bench/bench_comparison.h"
 #include "cli/bench/bench_files.h"
 #include "runtime/base/check.h"
 
@@ -16,7 +16,7 @@ struct Flags {
   std::string file;
   BenchFiles files;
   bool details = false, histogram = false;
-  double allowed = -1;  // percent; below 0: any change is
+  double allowed = kAnyChange;  // percent
 };
 
 void PrintRun(const bench::BenchRun& run, bool details) {
@@ -27,28 +27,6 @@ void PrintRun(const bench::BenchRun& run, bool details) {
               run.date.c_str(), run.CachesText().c_str(), run.RoundsText().c_str(),
               bench::ResultTable(points, details).Lines(run.rows).c_str(),
               bench::ResultTable::Warnings(run.rows).c_str());
-}
-
-bool SlowerThanAllowed(const bench::RowChange& row, double percent) {
-  return row.contender == "tessera" && row.verdict == bench::Verdict::kSlower &&
-         row.speed < 1 - percent / 100;
-}
-
-// The exit code: 1 where a row of ours became slower than is allowed, or too few rounds say so.
-int PrintComparison(const bench::RunComparison& comparison, double allowed) {
-  std::fputs(bench::ComparisonText(comparison).c_str(), stdout);
-  if (allowed < 0) return 0;
-  if (comparison.rows.empty()) return 1;
-  const auto slower =
-      std::count_if(comparison.rows.begin(), comparison.rows.end(),
-                    [&](const bench::RowChange& row) { return SlowerThanAllowed(row, allowed); });
-  const auto open = std::count_if(
-      comparison.rows.begin(), comparison.rows.end(), [](const bench::RowChange& row) {
-        return row.contender == "tessera" && row.verdict == bench::Verdict::kTooFewRounds;
-      });
-  std::printf("%d of our rows slower by more than %g %%, %d with too few rounds to tell\n",
-              static_cast<int>(slower), allowed, static_cast<int>(open));
-  return slower + open > 0 ? 1 : 0;
 }
 
 int Show(const Flags& flags) {
@@ -77,13 +55,7 @@ void AddBenchShow(Command bench) {
   command.Add("--histogram", f->histogram, "Draw how the samples of each row lie, as text");
   f->files.AddTo(command);
   f->files.AddRooflineTo(command);
-  command
-      .Add("--allow", f->allowed,
-           "With --compare: exit with 1 where a row of ours became slower by more percent, or has "
-           "too few rounds to tell, and where no row is in both runs")
-      .Needs("--compare")
-      .Within(NumbersFrom(0.0, 100.0))
-      .Value("PERCENT");
+  AddAllowTo(command, f->allowed).Needs("--compare");
   command.Run([f] { return Show(*f); });
 }
 

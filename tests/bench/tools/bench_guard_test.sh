@@ -4,7 +4,7 @@
 source "$(dirname "$0")/../../cli/cli_test_lib.sh"
 main="$TEST_SRCDIR/$TEST_WORKSPACE"
 command -v git >/dev/null || { echo "skipped: there is no git here"; exit 0; }
-export REAL_TESSERA=$tessera HOME=$PWD
+export REAL_TESSERA=$tessera HOME=$PWD CHANGED=$PWD/changed/cli/tessera
 
 mkdir -p repository/tools fake
 cp "$main"/tools/{bench_guard,bench_runs.py} repository/tools/
@@ -27,7 +27,7 @@ printf '#!/bin/bash\nFAKE_MS=$CHANGED_MS FAKE_LIMIT_MS=$CHANGED_LIMIT_MS exec py
 chmod +x fake/bazel {base,changed}/cli/tessera
 PATH=$PWD/fake:$PATH
 guard() { TMPDIR=$PWD CHANGED_MS=$1 CHANGED_LIMIT_MS=$2 python3 repository/tools/bench_guard \
-  --topics lookup --turns 5 --rounds 3 "${@:3}" >out 2>err; }
+  --topics lookup --rounds 3 "${@:3}" >out 2>err; }
 
 guard 2 1 || fail "the same speed: $(cat out err)"
 has out "base: "
@@ -51,4 +51,6 @@ has err "bench_guard: git rev-parse"
 has err "lies in the checkout"
 ! TMPDIR=$PWD python3 repository/tools/bench_guard --topics update >out 2>err ||
   fail "a topic that is not there"
-has err "cannot run topic update"
+has err "no topic 'update'"
+! guard 2 1 --passes 4 || fail "passes that cannot decide"
+has err "--passes: expected at least 5"

@@ -4,17 +4,24 @@ times come from the environment, in milliseconds, and "read", of which a suite h
 thread.
 
 FAKE_MS: of ours (2), FAKE_LIMIT_MS: of the limit (1; "" for none). Calls of `bench show` go to the
-real command, REAL_TESSERA.
+real command, REAL_TESSERA, which also compares this program with that of --against.
 """
 
 import json
 import os
 import re
+import subprocess
 import sys
 
 arguments = sys.argv[2:]
+
+
+def real(*words):
+    os.execv(os.environ["REAL_TESSERA"], [os.environ["REAL_TESSERA"], "bench", *words])
+
+
 if arguments[0] == "show":
-    os.execv(os.environ["REAL_TESSERA"], [os.environ["REAL_TESSERA"], *sys.argv[1:]])
+    real(*arguments)
 if arguments[0] not in ("lookup", "read"):
     sys.exit(f"tessera: bench: no topic '{arguments[0]}': expected lookup")
 
@@ -35,6 +42,15 @@ if "--list" in arguments:
         for count in threads:
             print(f"{arguments[0]}/{case}/{count}t")
     sys.exit(0)
+rounds, passes = int(flag("--rounds", "15")), int(flag("--passes", "1"))
+if "--against" in arguments:
+    at = arguments.index("--against")
+    allowed = ["--allow", flag("--allow")]
+    words = ["bench", *arguments[:at], *arguments[at + 4 :]]
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("FAKE_")}
+    for program, file in ((arguments[at + 1], "old.json"), (os.environ["CHANGED"], "new.json")):
+        subprocess.run([program, *words, "--json", file], env=plain, check=True)
+    real("show", "new.json", "--compare", "old.json", *allowed)
 ours, limit = 1e-3 * float(os.environ.get("FAKE_MS", 2)), os.environ.get("FAKE_LIMIT_MS", "1")
 rows = []
 for case in cases:
@@ -45,7 +61,8 @@ for case in cases:
             "threads": count,
             "contender": "tessera",
             "seconds": ours / count,
-            "samples": [ours / count * (1 + 0.001 * i) for i in range(int(flag("--rounds", "15")))],
+            "samples": [ours / count * (1 + 0.001 * i) for i in range(rounds)],
+            "passes": [rounds // passes] * passes,
         }
         if limit and case == "D16":
             row["limit_seconds"] = 1e-3 * float(limit) / count
@@ -65,7 +82,7 @@ with open(flag("--json"), "w") as file:
             "machine": "a made-up machine",
             "date": "2026-11-21",
             "topic": "lookup",
-            "rounds": 15,
+            "rounds": rounds,
             "cold": True,
             "rows": rows,
         },

@@ -35,6 +35,27 @@ none_left
 run 0 bench show new.json --compare old.json
 has out "over the medians of passes"
 
+# ---- --allow: the exit code says whether a row of ours became too slow
+program twice '"$tessera" "$@" || exit' \
+  'while [ $# -gt 0 ]; do [ "$1" = --json ] && file=$2; shift; done' \
+  '[ -e "$file" ] || exit 0' 'python3 - "$file" <<END' 'import json, sys' \
+  'run = json.load(open(sys.argv[1]))' \
+  'for row in run["rows"]:' '  row.pop("limit_samples", None), row.pop("limit_seconds", None)' \
+  '  row["samples"] = [1e-9] * len(row["samples"])' 'json.dump(run, open(sys.argv[1], "w"))' 'END'
+run 1 bench lookup "${tiny[@]}" --rounds 5 --against ./twice --allow 50
+has out "1 of our rows slower by more than 50 %"
+run 0 bench lookup "${tiny[@]}" --rounds 5 --against ./twice --allow 100
+has out "0 of our rows slower by more than 100 %"
+fails_saying "--allow requires --compare or --against" bench lookup --allow 5
+
+# ---- 15 rounds a pass unless told otherwise
+run 0 bench lookup "${tiny[@]}" --against "$tessera" --json rounds.json
+json rounds.json '[r["passes"] for r in d["rows"]] == [[15] * 5]'
+run 0 bench lookup "${tiny[@]}" --precision 100 --passes 6 --json rounds.json
+json rounds.json '[r["passes"] for r in d["rows"]] == [[15] * 6]'
+run 0 bench lookup "${tiny[@]}" --passes 3 --json rounds.json
+json rounds.json '[r["passes"] for r in d["rows"]] == [[5] * 3]'
+
 # ---- what a program leaves out is said once
 run 0 bench lab "${tiny[@]}" --dim 20 --variants all --rounds 5 --against "$tessera"
 [ "$(grep -c "variant policies does not take --dim 20" out)" -eq 1 ] || fail "$(cat out)"
@@ -106,7 +127,7 @@ program tires 'echo x >>tired' '[ "$(wc -l <tired)" -le 4 ] && exec "$tessera" "
 run 1 bench lookup "${tiny[@]}" --against ./tires --json-against kept.json
 has err "tessera: pass 4 of ./tires: tired"
 has out "are compared by rounds, as a run has fewer than 5 passes"
-json kept.json 'd["rows"][0]["passes"] == [3, 3, 3]'
+json kept.json 'd["rows"][0]["passes"] == [15, 15, 15]'
 none_left
 
 # ---- options

@@ -66,6 +66,10 @@ for row in json.load(open("bench.json"))["rows"]:
     assert ("operations" in row["facts"]) == (row["values"]["rule"] == "sgd"), row
 EOM
 run 0 bench update --plugin copied_adagrad.so --rule copied_adagrad $sizes --row-type f16
+# Another build is told of the plugin, too.
+run 0 bench update --plugin copied_adagrad.so --rule copied_adagrad ${sizes/--rounds 2/--rounds 5} \
+  --against "$tessera" --json-against old.json
+json old.json "d['context']['plugins'].startswith('copied_adagrad (copied_adagrad.so, sha256 ')"
 fails_saying "copied_adagrad" bench update --rule copied_adagrad $sizes
 fails_saying "--plugin" bench lab --kernel update --plugin copied_adagrad.so --rule copied_adagrad
 fails_saying "copied_adagrad" bench lab --kernel update --rule copied_adagrad $sizes
