@@ -32,26 +32,19 @@ int64_t LeafCacheBytes(unsigned leaf) {
   return most;
 }
 
-// AMD's older leaf has all of a socket's L3 together, in units of 512 KiB.
-int64_t SocketCacheBytes() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid(0x80000006, &a, &b, &c, &d)) return 0;
-  return int64_t{d >> 18} << 19;
-}
-
-int64_t CpuidCacheBytes() {
-  return std::max({LeafCacheBytes(4), LeafCacheBytes(0x8000001D), SocketCacheBytes()});
-}
+int64_t CpuidCacheBytes() { return std::max(LeafCacheBytes(4), LeafCacheBytes(0x8000001D)); }
 #else
 int64_t CpuidCacheBytes() { return 0; }
 #endif
 
 }  // namespace
 
+// AMD's processors have a cache for each core complex, of which a core fills one; sysconf adds up
+// all of them.
 int64_t LastLevelCacheBytes() {
   constexpr int64_t kLeast = 32 << 20;
-  return std::max(
-      {kLeast, int64_t{sysconf(_SC_LEVEL3_CACHE_SIZE)}, SysfsCacheBytes(), CpuidCacheBytes()});
+  const int64_t told = std::max(SysfsCacheBytes(), CpuidCacheBytes());
+  return std::max(kLeast, told > 0 ? told : int64_t{sysconf(_SC_LEVEL3_CACHE_SIZE)});
 }
 
 CacheFlusher::CacheFlusher(Context& ctx, int64_t bytes)

@@ -2,9 +2,9 @@
 #define TESSERA_BENCH_HARNESS_CACHE_FLUSHER_H_
 // Fills all caches with something else, so that what is timed next reads from memory.
 //
-// Reads twice the largest cache that anything speaks of: the C library, /sys, and the processor
-// itself (CPUID), since a guest may be told of less than it shares with its neighbours. Reads, not
-// writes: lines that wait to be written back would be paid for by what is timed.
+// Reads twice the largest cache that /sys or the processor itself (CPUID) reports, since a guest's
+// /sys may show less than the processor has. Reads, not writes: lines that wait to be written back
+// would be paid for by what is timed.
 #include <atomic>
 #include <cstdint>
 
