@@ -14,8 +14,15 @@ namespace {
 
 constexpr int kMaxRanks = 64;
 
-// This plan, and those that tessera train knows by name; column_wise only if the ranks divide all
-// columns.
+// The plan's tables on disk stay there in the other plan.
+void KeepOnDisk(const ShardingPlan& plan, ShardingPlan& other) {
+  for (const auto& [name, sharding] : plan.tables)
+    if (sharding.kernel == ComputeKernel::kKeyValue)
+      other.tables.at(name).kernel = ComputeKernel::kKeyValue;
+}
+
+// This plan, and those that tessera train knows by name, with the same tables on disk; column_wise
+// only if the ranks divide all columns, data_parallel only without a disk.
 std::vector<NamedPlan> Candidates(const StepModel& model, const ShardingPlan& plan) {
   const std::vector<TableShape> shapes = ShapesOf(model.load());
   const bool divides = std::all_of(shapes.begin(), shapes.end(), [&](const TableShape& t) {
@@ -24,8 +31,13 @@ std::vector<NamedPlan> Candidates(const StepModel& model, const ShardingPlan& pl
   std::vector<NamedPlan> plans = {{"this plan", plan}};
   const auto add = [&](const std::string& name, const std::string& word) {
     plans.push_back({name, MakeRanksPlan(word, model.layout(), shapes)});
+    KeepOnDisk(plan, plans.back().plan);
   };
-  for (const char* word : {"table_wise", "row_wise", "data_parallel"}) add(word, word);
+  const bool any_on_disk = std::any_of(plan.tables.begin(), plan.tables.end(), [](const auto& t) {
+    return t.second.kernel == ComputeKernel::kKeyValue;
+  });
+  for (const char* word : {"table_wise", "row_wise"}) add(word, word);
+  if (!any_on_disk) add("data_parallel", "data_parallel");
   if (divides) add("column_wise", "column_wise");
   add("large tables by rows", "");
   return plans;

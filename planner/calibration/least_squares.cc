@@ -57,7 +57,8 @@ std::vector<double> FitPrices(const std::vector<Bill>& bills) {
 
 std::vector<double> FitWithOverhead(std::vector<Bill> bills) {
   std::vector<double> prices = FitPrices(bills);
-  if (prices[1] > 0) return prices;
+  if (std::all_of(prices.begin() + 1, prices.end(), [](double price) { return price > 0; }))
+    return prices;
   for (Bill& bill : bills) bill.counts[0] = 0;
   return FitPrices(bills);
 }

@@ -15,8 +15,8 @@ struct Bill {
 // of more than 0 seconds.
 std::vector<double> FitPrices(const std::vector<Bill>& bills);
 
-// Prices of bills of counts {1, n}. Where the first alone explains them, noise hid that more costs
-// more: then it is 0, and all is the price of n.
+// Prices of bills of counts {1, n, …}. Where one of n, … costs nothing, noise hid that more costs
+// more: then the first price is 0.
 std::vector<double> FitWithOverhead(std::vector<Bill> bills);
 
 }  // namespace tessera

@@ -68,7 +68,10 @@ Json ToJson(const std::vector<CollectivePrices>& collectives) {
 Json ToJson(const std::vector<StepOverhead>& steps) {
   Json list = Json::array();
   for (const StepOverhead& s : steps)
-    list.push_back({{"ranks", s.ranks}, {"seconds", s.seconds}, {"factor", s.factor}});
+    list.push_back({{"ranks", s.ranks},
+                    {"seconds", s.seconds},
+                    {"factor", s.factor},
+                    {"dense_factor", s.dense_factor}});
   return list;
 }
 
@@ -196,6 +199,10 @@ void Read(const Json& value, const std::string& where, std::vector<StepOverhead>
     step.ranks = CountIn(object, "ranks", 1);
     Read(object.Require("seconds"), object.at("seconds"), step.seconds);
     Read(object.Require("factor"), object.at("factor"), step.factor);
+    // Older profiles have one factor for both.
+    step.dense_factor = step.factor;
+    if (object.Has("dense_factor"))
+      Read(object.Require("dense_factor"), object.at("dense_factor"), step.dense_factor);
     object.Finish();
     out.push_back(step);
   }

@@ -12,8 +12,8 @@
 namespace tessera {
 namespace {
 
-// Tables of a small ranking model.
-StepLoad LoadOf(double bags) {
+// Tables of a small ranking model, and a linear layer.
+StepLoad LoadOf(double bags, double width) {
   struct Table {
     int64_t rows, dim;
     double ids;
@@ -27,7 +27,7 @@ StepLoad LoadOf(double bags) {
     table.features.push_back({bags, bags * t.ids, UniformRows(t.rows)});
     load.tables.push_back(std::move(table));
   }
-  load.dense_flops = {6.0 * 512 * 128 * 128};
+  load.dense_flops = {6.0 * 512 * width * width};
   load.dense_bytes = 4.0 * 128 * 128;
   return load;
 }
@@ -44,22 +44,38 @@ std::vector<ShardingPlan> MakePlans(const StepLoad& load, int ranks) {
           MakeShardingPlan(layout, shapes, DataParallel())};
 }
 
+StepPrediction Predicted(const MachineProfile& profile, const StepLoad& load,
+                         const ShardingPlan& plan) {
+  return StepModel(profile, load, {plan.world_size, plan.world_size}).Predict(plan);
+}
+
+// A step's bill of {1, work of tables, linear layers}.
+Bill MeasureStep(Context& ctx, Communicator& comm, const MachineProfile& profile,
+                 const StepLoad& load, const ShardingPlan& plan, double seconds) {
+  StepLoad tables = load;
+  tables.dense_flops.clear();
+  const StepPrediction step = Predicted(profile, load, plan);
+  const double work = Predicted(profile, tables, plan).seconds - step.waiting;
+  const double measured = TimePlan(ctx, comm, load, plan, seconds).seconds;
+  // Waiting is taken as measured; at least a quarter of a step is taken to be work.
+  return {{1, work, step.seconds - step.waiting - work},
+          std::max(measured - step.waiting, measured / 4)};
+}
+
 StepOverhead MeasureGroup(Context& ctx, Communicator& comm, const MeasureSizes& sizes,
                           const MachineProfile& profile) {
+  struct Size {
+    int64_t bags;
+    double width;  // of the linear layer: steps of tables, of layers, and of both
+  };
   std::vector<Bill> bills;
-  for (const int64_t bags : {64, 512, 1024}) {
-    const StepLoad load = LoadOf(static_cast<double>(sizes.Bags(bags)));
-    const StepModel model(profile, load, {comm.size(), comm.size()});
-    for (const ShardingPlan& plan : MakePlans(load, comm.size())) {
-      const StepPrediction step = model.Predict(plan);
-      const double measured = TimePlan(ctx, comm, load, plan, 3 * sizes.seconds_a_point).seconds;
-      // Waiting is taken as measured; at least a quarter of a step is taken to be work.
-      bills.push_back(
-          {{1, step.seconds - step.waiting}, std::max(measured - step.waiting, measured / 4)});
-    }
+  for (const Size& size : {Size{64, 256}, Size{512, 128}, Size{1024, 512}}) {
+    const StepLoad load = LoadOf(static_cast<double>(sizes.Bags(size.bags)), size.width);
+    for (const ShardingPlan& plan : MakePlans(load, comm.size()))
+      bills.push_back(MeasureStep(ctx, comm, profile, load, plan, 3 * sizes.seconds_a_point));
   }
   const std::vector<double> prices = FitWithOverhead(std::move(bills));
-  return {comm.size(), prices[0], prices[1]};
+  return {comm.size(), prices[0], prices[1], prices[2]};
 }
 
 }  // namespace

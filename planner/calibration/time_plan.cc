@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "planner/calibration/rounds.h"
+#include "planner/step_model/cache_misses.h"
 #include "planner/step_model/rule_by_name.h"
 #include "runtime/ops/linear.h"
 #include "runtime/ops/shaping.h"
@@ -18,8 +19,30 @@ namespace tessera {
 namespace {
 
 constexpr unsigned kBatches = 4;
+constexpr double kMostWarmUpSteps = 400;
 
-std::vector<BaseEmbeddingConfig> MakeConfigs(const StepLoad& load) {
+bool IsOnDisk(const ShardingPlan& plan, const StepTable& table) {
+  return plan.tables.at(table.name).kernel == ComputeKernel::kKeyValue;
+}
+
+bool HasDisk(const StepLoad& load, const ShardingPlan& plan) {
+  return std::any_of(load.tables.begin(), load.tables.end(),
+                     [&](const StepTable& t) { return IsOnDisk(plan, t); });
+}
+
+// Steps until the caches of tables on disk are full.
+int WarmUpSteps(const StepLoad& load, const ShardingPlan& plan, int ranks) {
+  double steps = 0;
+  for (const StepTable& t : load.tables) {
+    if (!IsOnDisk(plan, t)) continue;
+    double misses = 0;
+    for (const StepFeature& f : t.features) misses += FeatureMisses(t, f, ranks);
+    if (misses > 0) steps = std::max(steps, t.cache_lines * static_cast<double>(t.rows) / misses);
+  }
+  return static_cast<int>(std::ceil(std::min(steps, kMostWarmUpSteps)));
+}
+
+std::vector<BaseEmbeddingConfig> MakeConfigs(const StepLoad& load, const ShardingPlan& plan) {
   std::vector<BaseEmbeddingConfig> configs;
   for (const StepTable& t : load.tables) {
     TESSERA_CHECK(!t.weighted, "table {}: steps of weighted tables are not made up", t.name);
@@ -31,6 +54,7 @@ std::vector<BaseEmbeddingConfig> MakeConfigs(const StepLoad& load) {
     c.state_type = t.state_type;
     c.optimizer = RuleByName(t.rule);
     c.init_range = std::pair(0.0f, 0.0f);
+    if (IsOnDisk(plan, t)) c.cache.load_factor = t.cache_lines;
     configs.push_back(std::move(c));
   }
   return configs;
@@ -144,15 +168,17 @@ class PlannedStep {
  public:
   PlannedStep(Context& ctx, Communicator& comm, const StepLoad& load, const ShardingPlan& plan)
       : comm_(comm),
-        tables_(ctx, comm, MakeConfigs(load), PoolingsOf(load), FeaturesOf(load), plan,
+        tables_(ctx, comm, MakeConfigs(load, plan), PoolingsOf(load), FeaturesOf(load), plan,
                 {.sharding = {.codecs = load.codecs}}),
-        dense_(ctx, load) {
-    for (unsigned b = 0; b < kBatches; ++b)
-      batches_.push_back(MakeBatch(ctx, load, 100 * static_cast<unsigned>(comm.rank()) + b));
+        dense_(ctx, load),
+        load_(load),
+        has_disk_(HasDisk(load, plan)) {
+    for (unsigned b = 0; b < kBatches; ++b) batches_.push_back(Batch(ctx, b));
   }
 
   // The seconds of its phases.
   std::vector<double> Run(Context& ctx) {
+    const KeyedJaggedTensor batch = NextBatch(ctx);
     std::vector<double> seconds;
     auto last = std::chrono::steady_clock::now();
     const auto lap = [&] {
@@ -161,7 +187,6 @@ class PlannedStep {
       seconds.push_back(std::chrono::duration<double>(now - last).count());
       last = now;
     };
-    const KeyedJaggedTensor& batch = batches_[next_++ % kBatches];
     Tape tape(ctx);
     const InputDist input = tables_.StartInputDist(ctx, batch).Wait();
     lap();
@@ -179,12 +204,28 @@ class PlannedStep {
   }
 
  private:
+  KeyedJaggedTensor Batch(Context& ctx, unsigned step) const {
+    return MakeBatch(ctx, load_, 100'000 * static_cast<unsigned>(comm_.rank()) + step);
+  }
+
+  // A cache in front of a disk would soon hold every row of the same few batches. Drawing a batch
+  // keeps ranks apart, so they meet before the step.
+  KeyedJaggedTensor NextBatch(Context& ctx) {
+    const unsigned step = next_++;
+    if (!has_disk_) return batches_[step % kBatches];
+    KeyedJaggedTensor batch = Batch(ctx, step);
+    comm_.Barrier(ctx, "measurement").Wait();
+    return batch;
+  }
+
   Communicator& comm_;
   ShardedTables tables_;
   DensePart dense_;
+  const StepLoad& load_;
+  bool has_disk_;
   std::vector<KeyedJaggedTensor> batches_;
   Tensor grad_;  // all batches have one shape
-  size_t next_ = 0;
+  unsigned next_ = 0;
 };
 
 }  // namespace
@@ -192,6 +233,7 @@ class PlannedStep {
 PlanTime TimePlan(Context& ctx, Communicator& comm, const StepLoad& load, const ShardingPlan& plan,
                   double budget) {
   PlannedStep step(ctx, comm, load, plan);
+  for (int i = WarmUpSteps(load, plan, comm.size()); i > 0; --i) step.Run(ctx);
   Rounds rounds(ctx, comm, budget);
   // Steps run one after another: ranks wait for each other inside of them, and nowhere else.
   const std::vector<double> times = rounds.Medians([&] {

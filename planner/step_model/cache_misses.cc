@@ -41,4 +41,12 @@ double CacheMisses(const RowPopularity& popularity, double ids, double lines) {
   return misses;
 }
 
+double FeatureMisses(const StepTable& table, const StepFeature& feature, double ranks) {
+  if (feature.ids == 0) return 0;
+  double ids = 0;
+  for (const StepFeature& f : table.features) ids += f.ids;
+  const double lines = table.cache_lines * static_cast<double>(table.rows);
+  return CacheMisses(feature.popularity, feature.ids * ranks, lines * feature.ids / ids);
+}
+
 }  // namespace tessera

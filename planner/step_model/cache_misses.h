@@ -7,11 +7,16 @@
 //
 // so a step misses rows · (1 − exp(−uses)) · exp(−uses · T) rows of each group.
 #include "planner/step_model/row_popularity.h"
+#include "planner/step_model/step_load.h"
 
 namespace tessera {
 
 // Takes the ids that a step asks for in all. 0 for a cache with a line for every row.
 double CacheMisses(const RowPopularity& popularity, double ids, double lines);
+
+// The misses of a feature in a step of all ranks, where its table is on disk. Each feature of the
+// table has lines by its ids. REQUIRES: the feature is one of the table's.
+double FeatureMisses(const StepTable& table, const StepFeature& feature, double ranks);
 
 }  // namespace tessera
 #endif  // TESSERA_PLANNER_STEP_MODEL_CACHE_MISSES_H_

@@ -106,10 +106,11 @@ struct KernelFactors {
 };
 
 // Time of whole steps, compared with the sum of their pieces: phases take caches from each other,
-// and ranks have to be woken.  step = seconds + factor · work + waiting
+// ranks have to be woken, and linear layers, which compute, suffer less than the work of tables.
+//   step = seconds + factor · work of tables + dense_factor · linear layers + waiting
 struct StepOverhead {
   int ranks = 1;
-  double seconds = 0, factor = 1;
+  double seconds = 0, factor = 1, dense_factor = 1;
 
   friend bool operator==(const StepOverhead&, const StepOverhead&) = default;
 };

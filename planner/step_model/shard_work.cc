@@ -110,17 +110,12 @@ double UpdateSeconds(const WorkSettings& s, const Part& part,
   return frozen * seconds * RowTypeFactor(*s.profile, part.table.row_type) * part.factors.update;
 }
 
-// Seconds of the rows that the cache of a part on disk lacks. Each feature has lines by its ids.
+// Seconds of the rows that the cache of a part on disk lacks.
 double DiskSeconds(const WorkSettings& s, const Part& part, const std::vector<Reading>& readings) {
-  double ids = 0, misses = 0;
-  for (const Reading& r : readings) ids += r.feature.ids;
-  const double lines = part.table.cache_lines * static_cast<double>(part.table.rows);
-  for (const Reading& r : readings) {
-    if (r.feature.ids == 0) continue;
-    const double step_ids = r.feature.ids * s.ranks;
-    misses +=
-        CacheMisses(r.feature.popularity, step_ids, lines * r.feature.ids / ids) * r.ids / step_ids;
-  }
+  double misses = 0;
+  for (const Reading& r : readings)
+    if (r.feature.ids > 0)
+      misses += FeatureMisses(part.table, r.feature, s.ranks) * r.ids / (r.feature.ids * s.ranks);
   return misses * s.profile->disk_row;
 }
 

@@ -170,7 +170,7 @@ void StepModel::AddWire(const RankWork& work, const PlanWork& plan, RankSeconds&
 }
 
 void StepModel::AddDense(RankSeconds& s) const {
-  const double factor = OverheadOf(profile_, layout_.world_size).factor;
+  const double factor = OverheadOf(profile_, layout_.world_size).dense_factor;
   for (const double flops : load_.dense_flops)
     s.dense += factor * flops * PriceAt(profile_.dense, flops);
   if (load_.dense_bytes > 0)

@@ -62,6 +62,19 @@ assert -1 <= validation["spearman"] <= 1 and validation["median_error"] >= 0
 text = open("out").read()
 assert all(f'{p["measured_ms"]:.3f}' in text for p in validation["plans"])
 EOM
+# Every plan that is run has the tables on disk that this plan has there.
+run 0 plan --tables small.json --topology topology.json --set tables[0].location=DISK \
+  --validate 6 --json disk_report.json
+! grep -q "^data_parallel " out || fail "copies on every rank, though a table is on disk: $(cat out)"
+python3 - <<'EOM' || fail "plans of tables on disk are predicted as if these were in memory"
+import json
+def predicted(path):
+    plans = json.load(open(path))["validation"]["plans"]
+    return {p["plan"]: p["predicted_ms"] for p in plans}
+memory, disk = predicted("measured_report.json"), predicted("disk_report.json")
+both = [name for name in memory if name in disk]
+assert len(both) >= 2 and all(disk[name] > memory[name] for name in both), (memory, disk)
+EOM
 run 0 plan diff measured.json measured.json --tables small.json --topology topology.json \
   --json measured_diff.json
 python3 - <<'EOM' || fail "plan and plan diff predict other steps"

@@ -49,6 +49,11 @@ TEST(FitWithOverhead, WhatIsCountedHasAPriceThoughNoiseHidesIt) {
   EXPECT_EQ(hidden[0], 0);
   EXPECT_GT(hidden[1], 1);
   EXPECT_LT(hidden[1], 4);
+  const std::vector<double> both =
+      FitWithOverhead({{{1, 1, 1}, 7}, {{1, 2, 1}, 9}, {{1, 1, 3}, 15}, {{1, 3, 2}, 15}});
+  EXPECT_NEAR(both[0], 1, 1e-6);
+  EXPECT_NEAR(both[1], 2, 1e-6);
+  EXPECT_NEAR(both[2], 4, 1e-6);
 }
 
 }  // namespace

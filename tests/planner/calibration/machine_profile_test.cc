@@ -84,5 +84,16 @@ TEST(OverheadOf, TakesTheNearestNumberOfRanks) {
   EXPECT_EQ(OverheadOf({}, 2).factor, 1);
 }
 
+TEST(OverheadOf, OlderProfilesHaveOneFactorForTablesAndLayers) {
+  std::string json = MachineProfileToJson(MadeUpProfile());
+  EXPECT_EQ(MachineProfileFromJson(json, "").steps, MadeUpProfile().steps);
+  const std::string newer = "\"dense_factor\":1.05";
+  const size_t at = json.find(newer);
+  ASSERT_NE(at, std::string::npos) << json;
+  json.erase(at - 1, newer.size() + 1);
+  EXPECT_EQ(OverheadOf(MachineProfileFromJson(json, ""), 2).dense_factor, 1.1);
+  EXPECT_EQ(OverheadOf(MachineProfileFromJson(json, ""), 4).dense_factor, 1.1);
+}
+
 }  // namespace
 }  // namespace tessera

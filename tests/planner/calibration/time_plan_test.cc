@@ -71,6 +71,25 @@ TEST(TimePlan, RunsPooledTablesAndSequences) {
     });
 }
 
+// Caches of a fifth of the rows: each step misses, however often batches are drawn.
+TEST(TimePlan, TablesOnDiskMissInTimedSteps) {
+  RunLocalRanks(2, [&](Communicator& comm) {
+    Context ctx({.threads = 1});
+    StepLoad load = SmallLoad(false);
+    for (StepTable& table : load.tables) {
+      table.rows = 20'000;
+      table.features[0] = {64, 1'000, UniformRows(20'000)};
+    }
+    const std::vector<TableShape> shapes = {{"a", 20'000, 8}, {"b", 20'000, 8}};
+    const ShardingPlan in_memory = MakeShardingPlan({2, 2}, shapes, RowWise());
+    ShardingPlan on_disk = in_memory;
+    for (auto& [name, sharding] : on_disk.tables) sharding.kernel = ComputeKernel::kKeyValue;
+    // Some 1,500 rows that a rank reads from disk take longer than everything else.
+    EXPECT_GT(TimePlan(ctx, comm, load, on_disk, 0.01).seconds,
+              TimePlan(ctx, comm, load, in_memory, 0.01).seconds);
+  });
+}
+
 TEST(ValidatePlans, SetsPredictionsBesideMeasurements) {
   std::vector<std::vector<ValidatedPlan>> results(2);
   RunLocalRanks(2, [&](Communicator& comm) {

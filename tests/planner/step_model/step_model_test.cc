@@ -54,6 +54,17 @@ TEST(StepModel, NamesTheBusiestRank) {
   EXPECT_LT(Predict(SmallLoad(), kDealt).seconds, step.seconds);
 }
 
+TEST(StepModel, TablesAndLayersSufferDifferentlyInAStep) {
+  MachineProfile profile = MadeUpProfile();
+  const RankSeconds before = Predict(SmallLoad(), kDealt, profile).ranks[0];
+  profile.steps[1].dense_factor *= 2;
+  const RankSeconds slow_layers = Predict(SmallLoad(), kDealt, profile).ranks[0];
+  EXPECT_DOUBLE_EQ(slow_layers.dense, 2 * before.dense);
+  EXPECT_EQ(slow_layers.lookup, before.lookup);
+  profile.steps[1].factor *= 2;
+  EXPECT_DOUBLE_EQ(Predict(SmallLoad(), kDealt, profile).ranks[0].lookup, 2 * before.lookup);
+}
+
 // Links between nodes a hundred times as slow as those inside them.
 MachineProfile SlowBetweenNodes() {
   MachineProfile profile = MadeUpProfile();

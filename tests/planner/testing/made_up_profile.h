@@ -29,7 +29,7 @@ inline MachineProfile MadeUpProfile() {
   }
   p.codecs[WireType::kFp16] = {1e-10, 2e-10};
   p.kernels[ComputeKernel::kFusedUvmCaching] = {3, 2};
-  p.steps = {{2, 1e-5, 1.1}, {4, 2e-5, 1.2}};
+  p.steps = {{2, 1e-5, 1.1, 1.05}, {4, 2e-5, 1.2, 1.1}};
   p.dense = {{1e6, 2e-11}, {1e8, 6e-12}};
   return p;
 }
