@@ -65,7 +65,7 @@ EOM
 # Every plan that is run has the tables on disk that this plan has there.
 run 0 plan --tables small.json --topology topology.json --set tables[0].location=DISK \
   --validate 6 --json disk_report.json
-! grep -q "^data_parallel " out || fail "copies on every rank, though a table is on disk: $(cat out)"
+! grep -q "^data_parallel " out || fail "copies on every rank of a table on disk: $(cat out)"
 python3 - <<'EOM' || fail "plans of tables on disk are predicted as if these were in memory"
 import json
 def predicted(path):
