@@ -86,10 +86,18 @@ std::string Heading(const bench::Topic& topic, const bench::BenchRun& run, bool 
                 flags.precision > 0 || flags.min_time > 0 ? " or more" : "", in_turn);
 }
 
-// The fastest first.
-std::vector<bench::Measurement> ByTime(std::vector<bench::Measurement> rows) {
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.Median() < b.Median(); });
+// Rows as they are printed: of a topic that ranks its contenders the fastest of each case first.
+// REQUIRES: rows of a case lie together.
+std::vector<bench::Measurement> Ranked(const bench::Topic& topic,
+                                       std::vector<bench::Measurement> rows) {
+  if (!topic.ranked) return rows;
+  for (auto begin = rows.begin(); begin != rows.end();) {
+    const auto end = std::find_if(begin, rows.end(),
+                                  [&](const auto& row) { return row.Name() != begin->Name(); });
+    std::stable_sort(begin, end,
+                     [](const auto& a, const auto& b) { return a.Median() < b.Median(); });
+    begin = end;
+  }
   return rows;
 }
 
@@ -101,7 +109,7 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
   MeasureProgress progress;
   const auto show = [&](const std::vector<bench::Measurement>& rows) {
     progress.Clear();  // a line of the table takes the place of the bar
-    std::fputs(table.Lines(topic.ranked ? ByTime(rows) : rows).c_str(), stdout);
+    std::fputs(table.Lines(Ranked(topic, rows)).c_str(), stdout);
     run.rows.insert(run.rows.end(), rows.begin(), rows.end());
   };
   bench::RunPoints(
@@ -193,9 +201,9 @@ AgainstRun AgainstRunOf(const bench::Topic& topic, const std::vector<bench::Poin
 }
 
 // Times the points in this program and another, and prints this one's rows; `old` has the other's.
-void MeasureInTurn(const AgainstRun& against, const std::vector<bench::Point>& points,
-                   const BenchFlags& flags, std::optional<bench::BenchRun>& old,
-                   bench::BenchRun& run) {
+void MeasureInTurn(const AgainstRun& against, const bench::Topic& topic,
+                   const std::vector<bench::Point>& points, const BenchFlags& flags,
+                   std::optional<bench::BenchRun>& old, bench::BenchRun& run) {
   MeasureProgress progress;
   std::vector<bench::BenchRun> runs;
   const auto take = [&] {
@@ -204,7 +212,8 @@ void MeasureInTurn(const AgainstRun& against, const std::vector<bench::Point>& p
     old = runs[0];
     run.rows = runs[1].rows;
     run.rounds = runs[1].rounds;
-    std::fputs(bench::ResultTable(points, flags.details).Lines(run.rows).c_str(), stdout);
+    bench::ResultTable table(points, flags.details);
+    std::fputs(table.Lines(Ranked(topic, run.rows)).c_str(), stdout);
     for (const bench::BenchRun& program : runs)
       for (const bench::Measurement& row : program.rows)
         if (const std::string text = bench::ImpreciseText(row, against.precision); !text.empty())
@@ -259,7 +268,7 @@ int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
   std::exception_ptr failure;  // what was measured before it is kept
   try {
     if (flags.IsAgainst())
-      MeasureInTurn(against, points, flags, old, run);
+      MeasureInTurn(against, topic, points, flags, old, run);
     else
       Measure(topic, points, flags, run);
   } catch (...) {

@@ -28,6 +28,7 @@
 #include "cli/train/rank_reports.h"
 #include "cli/train/ranks_report.h"
 #include "cli/train/resumed.h"
+#include "cli/train/run_flags.h"
 #include "cli/train/run_recorder.h"
 #include "cli/train/train_command_ranks.h"
 #include "cli/train/train_output.h"

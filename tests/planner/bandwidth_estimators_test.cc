@@ -11,7 +11,7 @@ namespace {
 
 // A table of 1,000 rows and 16 columns, of which a cache has a quarter, on rank 0 of two.
 ShardRun Priced(ComputeDevice device, PlanKernel kernel) {
-  TopologyFile machine{.topology = GpuTopology(2, 2)};
+  TopologyFile machine{.topology = GpuTopology(2, 2), .profile = {}};
   machine.topology.compute_device = device;
   PlannerModel model = ModelOf({{1000, 16}});
   TableConstraints& constraints = model.constraints[model.tables[0].name];

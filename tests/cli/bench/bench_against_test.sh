@@ -60,6 +60,17 @@ json rounds.json '[r["passes"] for r in d["rows"]] == [[5] * 3]'
 run 0 bench lab "${tiny[@]}" --dim 20 --variants all --rounds 5 --against "$tessera"
 [ "$(grep -c "variant policies does not take --dim 20" out)" -eq 1 ] || fail "$(cat out)"
 
+# ---- the table has the fastest variant first
+run 0 bench lab "${tiny[@]}" --variants all --rounds 5 --against "$tessera" \
+  --json r.json
+python3 - <<'END' || fail "variants are not by time: $(cat out)"
+import json
+rows = sorted(json.load(open("r.json"))["rows"], key=lambda row: row["seconds"])
+text = open("out").read()
+places = [text.index("\n" + row["contender"] + " ") for row in rows]
+assert len(rows) > 1 and places == sorted(places), (places, rows)
+END
+
 # ---- a program that writes the order of its passes, and is slower by half
 program slow 'echo "$*" >>slow_passes' '"$tessera" "$@" || exit' \
   'while [ $# -gt 0 ]; do [ "$1" = --json ] && file=$2; shift; done' \
