@@ -14,11 +14,11 @@ namespace {
 
 constexpr int kMaxRanks = 64;
 
-// The plan's tables on disk stay there in the other plan.
-void KeepOnDisk(const ShardingPlan& plan, ShardingPlan& other) {
+std::vector<std::string> TablesOnDisk(const ShardingPlan& plan) {
+  std::vector<std::string> names;
   for (const auto& [name, sharding] : plan.tables)
-    if (sharding.kernel == ComputeKernel::kKeyValue)
-      other.tables.at(name).kernel = ComputeKernel::kKeyValue;
+    if (sharding.kernel == ComputeKernel::kKeyValue) names.push_back(name);
+  return names;
 }
 
 // This plan, and those that tessera train knows by name, with the same tables on disk; column_wise
@@ -28,16 +28,15 @@ std::vector<NamedPlan> Candidates(const StepModel& model, const ShardingPlan& pl
   const bool divides = std::all_of(shapes.begin(), shapes.end(), [&](const TableShape& t) {
     return t.dim % model.layout().world_size == 0;
   });
+  const std::vector<std::string> on_disk = TablesOnDisk(plan);
   std::vector<NamedPlan> plans = {{"this plan", plan}};
   const auto add = [&](const std::string& name, const std::string& word) {
     plans.push_back({name, MakeRanksPlan(word, model.layout(), shapes)});
-    KeepOnDisk(plan, plans.back().plan);
+    for (const std::string& table : on_disk)
+      plans.back().plan.tables.at(table).kernel = ComputeKernel::kKeyValue;
   };
-  const bool any_on_disk = std::any_of(plan.tables.begin(), plan.tables.end(), [](const auto& t) {
-    return t.second.kernel == ComputeKernel::kKeyValue;
-  });
   for (const char* word : {"table_wise", "row_wise"}) add(word, word);
-  if (!any_on_disk) add("data_parallel", "data_parallel");
+  if (on_disk.empty()) add("data_parallel", "data_parallel");
   if (divides) add("column_wise", "column_wise");
   add("large tables by rows", "");
   return plans;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "runtime/base/check.h"
 
@@ -56,11 +57,18 @@ std::vector<double> FitPrices(const std::vector<Bill>& bills) {
 }
 
 std::vector<double> FitWithOverhead(std::vector<Bill> bills) {
+  const auto all_cost = [](const std::vector<double>& prices) {
+    return std::all_of(prices.begin() + 1, prices.end(), [](double price) { return price > 0; });
+  };
   std::vector<double> prices = FitPrices(bills);
-  if (std::all_of(prices.begin() + 1, prices.end(), [](double price) { return price > 0; }))
-    return prices;
+  if (all_cost(prices)) return prices;
   for (Bill& bill : bills) bill.counts[0] = 0;
-  return FitPrices(bills);
+  prices = FitPrices(bills);
+  if (all_cost(prices)) return prices;
+  for (Bill& bill : bills)
+    bill.counts = {std::accumulate(bill.counts.begin(), bill.counts.end(), 0.0)};
+  std::fill(prices.begin() + 1, prices.end(), FitPrices(bills)[0]);
+  return prices;
 }
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ struct Bill {
 std::vector<double> FitPrices(const std::vector<Bill>& bills);
 
 // Prices of bills of counts {1, n, …}. Where one of n, … costs nothing, noise hid that more costs
-// more: then the first price is 0.
+// more: then the first price is 0, and where that does not help, all others are the same.
 std::vector<double> FitWithOverhead(std::vector<Bill> bills);
 
 }  // namespace tessera

@@ -54,6 +54,11 @@ TEST(FitWithOverhead, WhatIsCountedHasAPriceThoughNoiseHidesIt) {
   EXPECT_NEAR(both[0], 1, 1e-6);
   EXPECT_NEAR(both[1], 2, 1e-6);
   EXPECT_NEAR(both[2], 4, 1e-6);
+  const std::vector<double> alike =
+      FitWithOverhead({{{1, 1, 2}, 4}, {{1, 2, 2}, 3}, {{1, 3, 2}, 2}, {{1, 4, 2}, 2}});
+  EXPECT_EQ(alike[0], 0);
+  EXPECT_GT(alike[1], 0.3);
+  EXPECT_EQ(alike[1], alike[2]);
 }
 
 }  // namespace
