@@ -68,6 +68,12 @@ void CheckProgram(const std::string& path) {
     throw Error(Format("--against {}: expected a program, got a file that may not be run", path));
 }
 
+// A program takes the commit of the checkout that it runs in for its own, which only this one's is.
+void ForgetCommit(bench::BenchRun& run) {
+  for (auto& [name, value] : run.context)
+    if (name == "commit") value = "unknown";
+}
+
 class Passes {
  public:
   explicit Passes(const AgainstRun& run) : run_(run), scratch_("") {}
@@ -104,7 +110,9 @@ class Passes {
     const std::string failure = FailureOf(StartOf(side, pass, cases));
     if (Interrupted()) return std::nullopt;
     if (!failure.empty()) throw Error(Format("{}: {}", who, failure));
-    return RunIn(who);
+    bench::BenchRun run = RunIn(who);
+    if (side == kOther) ForgetCommit(run);
+    return run;
   }
 
   std::string NameOf(size_t side) const { return side == kOther ? run_.binary : "this program"; }

@@ -14,7 +14,10 @@ program() {
   chmod +x "$1"
 }
 
-# ---- this program against itself
+# ---- this program against itself, in a checkout
+mkdir .git bench
+touch bench/topics.cc
+printf '%040d\n' 7 >.git/HEAD
 run 0 bench lookup "${tiny[@]}" --dim 16,32 --rounds 10 --against "$tessera" --json new.json \
   --json-against old.json --csv new.csv --svg change.svg --details
 has out "5 passes of each program, in turn: $tessera (old), this one (new)"
@@ -31,6 +34,9 @@ for file in old new; do
 done
 json new.json '"--against" in d["context"]["command"]'
 json old.json '"--against" not in d["context"]["command"]'
+json new.json 'd["context"]["commit"].endswith("007")'
+json old.json 'd["context"]["commit"] == "unknown"'
+rm -r .git bench
 none_left
 run 0 bench show new.json --compare old.json
 has out "over the medians of passes"
