@@ -147,17 +147,26 @@ Shape ShapeOf(ondemand::value& value) {
 
 struct JsonCells::Reader {
   Reader(std::vector<std::string> names, std::vector<std::string> null_texts)
-      : keys(std::move(names)), null(std::move(null_texts)), seen(keys.words().size()) {}
+      : keys(std::move(names)),
+        null(std::move(null_texts)),
+        seen(keys.words().size()),
+        followers(seen.size() + 1, -1) {}
 
   void Read(std::string_view line, LineCells& out);
   void ReadField(ondemand::field& field, LineCells& out);
   void ReadList(const std::string& key, ondemand::value& value, LineCell& cell, LineCells& out);
   void Check(ondemand::value& value);
   std::string_view KeyOf(ondemand::field& field);
+  bool IsKey(const char* begin, size_t place) const;
+  int64_t FindKey(ondemand::field& field, std::string_view& key);
 
   WordTable keys;
   std::vector<std::string> null;
   std::vector<uint8_t> seen;
+  // The key without escapes that came last after each key and, in the end, after none, since lines
+  // mostly have the same order; -1: not known.
+  std::vector<int64_t> followers;
+  size_t last_key = 0;                    // in followers
   std::optional<std::string_view> stray;  // the first key that nobody asks for
   const char* line_end = nullptr;
   ondemand::parser parser;
@@ -199,6 +208,28 @@ std::string_view JsonCells::Reader::KeyOf(ondemand::field& field) {
   return Good(field.unescaped_key());
 }
 
+// Whether the text at `begin`, behind a quote, is a key that has no escapes.
+bool JsonCells::Reader::IsKey(const char* begin, size_t place) const {
+  const std::string& key = keys.words()[place];
+  return static_cast<size_t>(line_end - begin) > key.size() && begin[key.size()] == '"' &&
+         std::memcmp(begin, key.data(), key.size()) == 0;
+}
+
+// The place of a field's key, or -1 and its text.
+int64_t JsonCells::Reader::FindKey(ondemand::field& field, std::string_view& key) {
+  const int64_t guess = followers[last_key];
+  if (guess >= 0 && IsKey(field.key().raw(), static_cast<size_t>(guess))) {
+    last_key = static_cast<size_t>(guess);
+    return guess;
+  }
+  key = KeyOf(field);
+  const int64_t at = keys.Find(key);
+  if (at < 0) return at;
+  followers[last_key] = key.find_first_of("\\\"") == key.npos ? at : -1;
+  last_key = static_cast<size_t>(at);
+  return at;
+}
+
 void JsonCells::Reader::ReadList(const std::string& key, ondemand::value& value, LineCell& cell,
                                  LineCells& out) {
   cell.kind = LineCell::Kind::kList;
@@ -220,8 +251,8 @@ void JsonCells::Reader::ReadList(const std::string& key, ondemand::value& value,
 }
 
 void JsonCells::Reader::ReadField(ondemand::field& field, LineCells& out) {
-  const std::string_view key_text = KeyOf(field);
-  const int64_t at = keys.Find(key_text);
+  std::string_view key_text;
+  const int64_t at = FindKey(field, key_text);
   ondemand::value& value = field.value();
   if (at < 0) {
     if (!stray) stray = key_text;
@@ -249,6 +280,7 @@ void JsonCells::Reader::Read(std::string_view line, LineCells& out) {
   line_end = line.data() + line.size();
   std::fill(seen.begin(), seen.end(), 0);
   stray.reset();
+  last_key = followers.size() - 1;
   for (LineCell& cell : out.cells) cell.kind = LineCell::Kind::kMissing;
   ondemand::document document =
       Good(parser.iterate(line.data(), line.size(), line.size() + kPadding));

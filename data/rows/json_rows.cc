@@ -42,7 +42,8 @@ Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::str
   LineCells cells;
   cells.cells.resize(rules->columns().size());
   RowParser parser(rules);
-  RowBlock block = parser.NewBlock(0);
+  RowBlock block;
+  parser.Begin(block, 0);
   std::string stray;  // the first item without an id of its own
   for (int64_t row = 0; !left.empty(); ++row) {
     try {

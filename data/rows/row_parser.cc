@@ -71,20 +71,29 @@ std::string ExpectedKnown(const FeatureRule& rule) {
 
 }  // namespace
 
-RowBlock RowParser::NewBlock(int64_t rows) const {
+void RowParser::Begin(RowBlock& block, int64_t rows) const {
   const RowColumns& layout = rules_->layout();
   const auto room = static_cast<size_t>(rows);
-  RowBlock block;
+  const auto begin = [](auto& column, size_t numbers) {
+    column.clear();
+    column.reserve(numbers);
+  };
   block.features.resize(rules_->features().size());
-  block.items.resize(rules_->features().size());
   for (FeatureColumn& column : block.features) {
-    column.ids.reserve(room);
-    column.ends.reserve(room);
+    begin(column.ids, room);
+    column.weights.clear();
+    begin(column.ends, room);
   }
-  block.dense.reserve(room * static_cast<size_t>(layout.dense));
-  block.labels.reserve(room * static_cast<size_t>(layout.labels));
-  block.numbers.reserve(room);
-  return block;
+  begin(block.dense, room * static_cast<size_t>(layout.dense));
+  begin(block.labels, room * static_cast<size_t>(layout.labels));
+  block.weight.clear();
+  block.time.clear();
+  begin(block.numbers, room);
+  block.items.assign(block.features.size(), {});
+  block.skipped.clear();
+  block.lines.reset();
+  block.share = {};
+  block.error.clear();
 }
 
 // ---- cells

@@ -16,8 +16,8 @@ class RowParser {
  public:
   explicit RowParser(std::shared_ptr<const RowRules> rules) : rules_(std::move(rules)) {}
 
-  // A block without rows, for Append, with room for some.
-  RowBlock NewBlock(int64_t rows) const;
+  // Makes a block one without rows, for Append, with room for some. It keeps its memory.
+  void Begin(RowBlock& block, int64_t rows) const;
   // Adds the row with that number. Throws BadLine, after which the block must be truncated.
   void Append(const LineCells& cells, const CellPlaces& places, int64_t number, RowBlock& block);
   // Takes back the row that was appended last.

@@ -35,7 +35,16 @@ IdRule::IdRule(const FeatureEntry& entry, int64_t rows)
       shift_(static_cast<uint64_t>(ShiftOf(entry))),
       reciprocal_(rows_ == 0 || rows_ >> 32 != 0 ? 0 : ~uint64_t{0} / rows_ + 1),
       vocabulary_(entry.vocabulary),
-      boundaries_(entry.boundaries) {}
+      boundaries_(entry.boundaries) {
+  constexpr int kSmall = 256;  // ages, years of one's life, counts
+  for (int i = 0; kind_ == IdKind::kBoundaries && i < kSmall; ++i) small_.push_back(RowAbove(i));
+}
+
+// The row of a number among the boundaries.
+int64_t IdRule::RowAbove(double number) const {
+  const auto above = std::upper_bound(boundaries_.begin(), boundaries_.end(), number);
+  return RowOf(static_cast<uint64_t>(above - boundaries_.begin()));
+}
 
 // -magnitude + shift, as a row. REQUIRES: magnitude > 0.
 int64_t IdRule::RowOfNegative(uint64_t magnitude) const {
@@ -55,10 +64,14 @@ inline bool IdRule::ReadWhole(std::string_view item, int64_t& row, ItemCount& co
 }
 
 bool IdRule::ReadBoundary(std::string_view item, int64_t& row) const {
+  uint64_t whole = 0;
   double number = 0;
+  if (internal::ReadShortWhole(item, whole) && whole < small_.size()) {
+    row = small_[whole];
+    return true;
+  }
   if (ParsePaddedNumber(item, number) != NumberFault::kNone) return false;
-  const auto above = std::upper_bound(boundaries_.begin(), boundaries_.end(), number);
-  row = RowOf(static_cast<uint64_t>(above - boundaries_.begin()));
+  row = RowAbove(number);
   return true;
 }
 
@@ -77,7 +90,7 @@ bool IdRule::ReadAny(std::string_view item, int64_t& row, ItemCount& count) cons
       row = RowOf(internal::TextId(item));
       return true;
     case IdKind::kVocabulary:
-      word = vocabulary_.Find(item) + 1;
+      word = vocabulary_.FindPadded(item) + 1;
       if (word == 0) ++count.unknown;
       row = RowOf(static_cast<uint64_t>(word));
       return true;
@@ -144,7 +157,7 @@ void RowRules::AddFeature(const CategoricalFeature& feature) {
   if (entry.missing == MissingFeature::kRow0) rule.missing_row = 0;
   if (entry.missing == MissingFeature::kItem) {
     ItemCount unused;
-    const std::string padded = entry.missing_item + std::string(8, '\0');
+    const std::string padded = entry.missing_item + std::string(IdRule::kItemPadding, '\0');
     const auto item = std::string_view(padded).substr(0, entry.missing_item.size());
     if (!rule.ids.Read(item, rule.missing_row.emplace(), unused))
       throw Error(Format("data.features: feature '{}': missing: {}, got '{}'", feature.name,

@@ -48,11 +48,13 @@ class DenseRule {
 // From an item to the row of a table.
 class IdRule {
  public:
+  static constexpr size_t kItemPadding = 16;
+
   // `rows`: of the table; 0: ids stay raw.
   IdRule(const FeatureEntry& entry, int64_t rows);
 
   // False for an item that is none; Expected says what was expected. Counts the item. REQUIRES of
-  // items: eight bytes from their first on can be read.
+  // items: kItemPadding bytes from their first on can be read.
   bool Read(std::string_view item, int64_t& row, ItemCount& count) const {
     uint64_t value = 0;
     if (kind_ != IdKind::kHex || !internal::ReadShortHex(item, value))
@@ -81,6 +83,7 @@ class IdRule {
     return static_cast<int64_t>(TableRow(value, shift_, rows_));
   }
   int64_t RowOfNegative(uint64_t magnitude) const;
+  int64_t RowAbove(double number) const;
 
   IdKind kind_;
   uint64_t rows_, shift_;  // shift: 1 where row 0 stands for missing ids
@@ -89,6 +92,7 @@ class IdRule {
   uint64_t reciprocal_;
   WordTable vocabulary_;
   std::vector<double> boundaries_;
+  std::vector<int64_t> small_;  // rows of small whole numbers among the boundaries
 };
 
 // The word of a feature's vocabulary that has this row; "" for a row of no word.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "data/files/line_reader.h"
@@ -11,12 +12,22 @@
 #include "data/rows/json_cells.h"
 #include "data/rows/row_parser.h"
 #include "runtime/base/check.h"
+#include "runtime/base/machine.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kPiecesAThread = 4;  // of a round, so that all threads end it at about one time
-constexpr int64_t kRowsAtOnce = 64;    // that are worth a thread
+constexpr int kPiecesAThread = 2;    // that are parsed, or wait to be given out
+constexpr int64_t kRowsAtOnce = 64;  // that are worth a thread
+
+int ThreadsOf(const RowFiles& files) {
+  return files.threads == 0 ? DefaultThreads() : files.threads;
+}
+
+size_t SlotsOf(const RowFiles& files) {
+  const int threads = ThreadsOf(files);
+  return static_cast<size_t>(threads == 1 ? 1 : kPiecesAThread * threads);
+}
 
 }  // namespace
 
@@ -32,6 +43,34 @@ struct TextRowReader::Piece {
   RowLines lines;
   RowShare share = {};
   std::shared_ptr<RowBlock> block;  // what became of it
+};
+
+// Memory of blocks that nobody needs any more: new memory costs about a tenth of the parsing, and
+// several threads wait for each other where they get it. Thread safe.
+class TextRowReader::Blocks : public std::enable_shared_from_this<Blocks> {
+ public:
+  explicit Blocks(size_t most) : most_(most) {}
+
+  // A block with anything in it, which comes back when nobody has it any more.
+  std::shared_ptr<RowBlock> Take() {
+    auto give_back = [self = shared_from_this()](RowBlock* block) { self->GiveBack(block); };
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return {new RowBlock, std::move(give_back)};
+    std::shared_ptr<RowBlock> block(spare_.back().release(), std::move(give_back));
+    spare_.pop_back();
+    return block;
+  }
+
+ private:
+  void GiveBack(RowBlock* block) {
+    std::unique_ptr<RowBlock> owned(block);
+    const std::lock_guard lock(mutex_);
+    if (spare_.size() < most_) spare_.push_back(std::move(owned));
+  }
+
+  const size_t most_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<RowBlock>> spare_;
 };
 
 // ---- one piece
@@ -51,7 +90,8 @@ class TextRowReader::Parser {
 
   // Fills piece.block. A line that is bad ends it, unless such lines are skipped.
   void Parse(Piece& piece) {
-    piece.block = std::make_shared<RowBlock>(rows_.NewBlock(piece.lines.text.lines));
+    piece.block = reader_.blocks_->Take();
+    rows_.Begin(*piece.block, piece.lines.text.lines);
     ForRows(piece.lines, [&](std::string_view line, int64_t row) {
       return !reader_.TakesLine(row) || ParseLine(piece.lines, line, row, *piece.block);
     });
@@ -74,7 +114,8 @@ class TextRowReader::Parser {
 
   // The rows of runs of lines, up to a bad one.
   std::shared_ptr<const RowBlock> Parse(std::span<const RowRun> runs, int64_t rows) {
-    auto block = std::make_shared<RowBlock>(rows_.NewBlock(rows));
+    auto block = reader_.blocks_->Take();
+    rows_.Begin(*block, rows);
     for (const auto& [from, begin, end] : runs)
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
         if (!ParseLine(*from->lines, from->lines->rows[i], from->numbers[i], *block)) return block;
@@ -136,15 +177,18 @@ TextRowReader::TextRowReader(std::shared_ptr<const RowRules> rules, const RowFil
       first_row_(range.first),
       range_({std::max(range.first, from), range.last}),
       text_(files.paths, files.piece_bytes, JsonCells::kPadding),
-      ctx_({.threads = files.threads}) {
+      ctx_({.threads = files.lines_alone ? files.threads : 1}),
+      blocks_(std::make_shared<Blocks>(SlotsOf(files) + 1)),
+      pieces_(SlotsOf(files)) {
   TESSERA_CHECK(rules_->schema().is_text(), "rows of {} are not read from text",
                 rules_->schema().format);
   TESSERA_CHECK(!files_.lines_alone || (!files_.skip_bad_lines && files_.filter == nullptr),
                 "lines of which some are left out by what they have");
-  const int threads = ctx_.threads().threads();
-  pieces_.resize(static_cast<size_t>(threads == 1 ? 1 : kPiecesAThread * threads));
   for (size_t i = 0; i < pieces_.size(); ++i) parsers_.push_back(std::make_unique<Parser>(*this));
   if (files_.filter != nullptr) FindKey();
+  work_.emplace(ThreadsOf(files), pieces_.size(),
+                OrderedWork::Steps{.read = [this](size_t slot) { return ReadPiece(pieces_[slot]); },
+                                   .work = [this](size_t slot) { ParsePiece(slot); }});
 }
 
 TextRowReader::~TextRowReader() = default;
@@ -213,45 +257,22 @@ bool TextRowReader::ReadPiece(Piece& piece) {
     piece.share = ShareOf(lines);
     if (lines.text.lines > 0 && next_row_ > range_.first) return true;
   }
+  FilledRange(range_, next_row_, files_.paths);
   return false;
 }
 
-// Reads a round of pieces; returns how many.
-size_t TextRowReader::ReadRound() {
-  size_t count = 0;
-  try {
-    for (; count < pieces_.size(); ++count)
-      if (!ReadPiece(pieces_[count])) break;
-    ended_ = count < pieces_.size();
-    if (ended_) FilledRange(range_, next_row_, files_.paths);
-  } catch (const Error& error) {
-    error_ = error.what();
-    ended_ = true;
-  }
-  return count;
-}
-
-void TextRowReader::Fill() {
-  const auto count = static_cast<int64_t>(ReadRound());
-  ParallelFor(ctx_, count, 1, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
-      if (files_.lines_alone)
-        parsers_[i]->Split(pieces_[i]);
-      else
-        parsers_[i]->Parse(pieces_[i]);
-  });
-  for (int64_t i = 0; i < count; ++i)
-    blocks_.push_back(std::move(pieces_[static_cast<size_t>(i)].block));
+void TextRowReader::ParsePiece(size_t slot) {
+  if (files_.lines_alone)
+    parsers_[slot]->Split(pieces_[slot]);
+  else
+    parsers_[slot]->Parse(pieces_[slot]);
 }
 
 std::shared_ptr<const RowBlock> TextRowReader::Next() {
-  if (blocks_.empty() && !ended_) Fill();
-  if (blocks_.empty()) {
-    if (!error_.empty()) throw Error(error_);
-    return nullptr;
-  }
-  std::shared_ptr<const RowBlock> block = std::move(blocks_.front());
-  blocks_.pop_front();
+  if (!error_.empty()) throw Error(error_);
+  const std::optional<size_t> slot = work_->Next();
+  if (!slot) return nullptr;
+  std::shared_ptr<const RowBlock> block = std::move(pieces_[*slot].block);
   if (files_.unknown_items != nullptr && block->lines == nullptr)
     files_.unknown_items->Add(*rules_, *block);
   for (const auto& [reason, count] : block->skipped) {
@@ -259,11 +280,7 @@ std::shared_ptr<const RowBlock> TextRowReader::Next() {
     skipped_rows_ += count;
   }
   fraction_ = block->share.end;
-  if (!block->error.empty()) {
-    error_ = block->error;
-    ended_ = true;
-    blocks_.clear();
-  }
+  error_ = block->error;
   return block;
 }
 

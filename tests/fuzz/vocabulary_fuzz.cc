@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const FeatureEntry& entry = schema.features.at(0);
     const RowRules rules(schema, {{"a", *entry.RowsNeeded(), false}});
     for (const std::string& word : entry.vocabulary) {
-      std::string padded = word + std::string(8, '\0');
+      std::string padded = word + std::string(IdRule::kItemPadding, '\0');
       int64_t row = -1;
       ItemCount count;
       const bool read =

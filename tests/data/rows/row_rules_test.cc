@@ -28,6 +28,11 @@ std::string Text(Wide id) {
   return (minus ? "-" : "") + (digits.empty() ? "0" : digits);
 }
 
+bool ReadPadded(const IdRule& rule, std::string_view item, int64_t& row, ItemCount& count) {
+  const std::string padded = std::string(item) + std::string(IdRule::kItemPadding, '7');
+  return rule.Read(std::string_view(padded).substr(0, item.size()), row, count);
+}
+
 TEST(IdRule, IdsAreTakenModuloTheRowsExactly) {
   std::mt19937_64 random(5);
   std::vector<Wide> ids;
@@ -43,7 +48,7 @@ TEST(IdRule, IdsAreTakenModuloTheRowsExactly) {
       for (const Wide id : ids) {
         int64_t row = -1;
         ItemCount count;
-        ASSERT_TRUE(rule.Read(Text(id), row, count)) << Text(id);
+        ASSERT_TRUE(ReadPadded(rule, Text(id), row, count)) << Text(id);
         ASSERT_EQ(count.unknown, rows > 0 && (id < 0 || id + (row0 ? 1 : 0) >= rows) ? 1 : 0);
         ASSERT_EQ(row, Expected(id, row0, rows)) << Text(id) << " of " << rows << " " << row0;
       }
@@ -53,7 +58,7 @@ TEST(IdRule, IdsAreTakenModuloTheRowsExactly) {
 int64_t Read(const FeatureEntry& entry, std::string_view item) {
   int64_t row = -1;
   ItemCount count;
-  EXPECT_TRUE(IdRule(entry, 0).Read(item, row, count)) << item;
+  EXPECT_TRUE(ReadPadded(IdRule(entry, 0), item, row, count)) << item;
   EXPECT_EQ(count.items, 1);
   const int64_t unknown = entry.missing == MissingFeature::kRow0 ? 1 : 0;
   EXPECT_EQ(count.unknown, entry.ids == IdKind::kVocabulary && row == unknown ? 1 : 0);
@@ -66,7 +71,7 @@ TEST(IdRule, TextsHaveTheirXxh64) {
   EXPECT_EQ(static_cast<uint64_t>(Read(text, "Drama")), 0x56c91f073fbb33bbu);
   int64_t row = 0;
   ItemCount count;
-  EXPECT_FALSE(IdRule(text, 0).Read("", row, count));
+  EXPECT_FALSE(ReadPadded(IdRule(text, 0), "", row, count));
 }
 
 TEST(IdRule, WordsAndBoundariesAreCounted) {
@@ -79,6 +84,24 @@ TEST(IdRule, WordsAndBoundariesAreCounted) {
   EXPECT_EQ(Read(ages, "17.9"), 0);
   EXPECT_EQ(Read(ages, "18"), 1);
   EXPECT_EQ(Read(ages, "1e3"), 2);
+  EXPECT_EQ(Read(ages, "25"), 1);
+  EXPECT_EQ(Read(ages, "26"), 2);
+  EXPECT_EQ(Read(ages, "-1"), 0);
+  EXPECT_EQ(Read(ages, "300"), 2);
+}
+
+TEST(IdRule, WordsAreFoundByAllOfTheirBytes) {
+  std::vector<std::string> vocabulary;
+  for (size_t size = 1; size <= 20; ++size) {
+    vocabulary.push_back(std::string(size, 'a'));
+    vocabulary.push_back(std::string(size, '\0'));
+    vocabulary.push_back(std::string(size - 1, 'a') + 'b');
+  }
+  const FeatureEntry words{.ids = IdKind::kVocabulary, .vocabulary = vocabulary};
+  for (size_t i = 0; i < vocabulary.size(); ++i) {
+    EXPECT_EQ(Read(words, vocabulary[i]), static_cast<int64_t>(i + 1)) << vocabulary[i];
+    EXPECT_EQ(Read(words, vocabulary[i] + "c"), 0) << vocabulary[i];
+  }
 }
 
 TEST(IdRule, RowsOfAVocabularyHaveItsWords) {
