@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/outputs.h"
@@ -15,6 +17,7 @@
 #include "data/describe/profile_rows.h"
 #include "data/files/expand_paths.h"
 #include "runtime/base/check.h"
+#include "runtime/base/process_text.h"
 #include "runtime/files/files.h"
 #include "train/config/train_config.h"
 #include "train/proposal/propose_config.h"
@@ -104,13 +107,14 @@ std::string Proposal(const RowsProfile& profile, const std::vector<ProposedColum
 }
 
 void SayNext(const Flags& flags, const RowsProfile& profile) {
-  std::string command = Format("tessera train --config {} --data {}", flags.out, flags.paths[0]);
-  for (size_t i = 1; i < flags.paths.size(); ++i) command += " " + flags.paths[i];
-  if (profile.bad_lines > 0) command += " --skip-bad-lines";
+  std::vector<std::string> command = {"tessera", "train", "--config", flags.out, "--data"};
+  command.insert(command.end(), flags.paths.begin(), flags.paths.end());
+  if (profile.bad_lines > 0) command.push_back("--skip-bad-lines");
   const int64_t lines = profile.rows + profile.bad_lines, trained = lines * 9 / 10;
   if (profile.all && trained > 0)
-    command += Format(" --train-rows 0:{} --eval-rows {}:{}", trained, trained, lines);
-  Note(Format("\nThe configuration is in {}. Train on it:\n  {}", flags.out, command),
+    command.insert(command.end(), {"--train-rows", Format("0:{}", trained), "--eval-rows",
+                                   Format("{}:{}", trained, lines)});
+  Note(Format("\nThe configuration is in {}. Train on it:\n  {}", flags.out, ShellText(command)),
        {{"path", flags.out}});
 }
 

@@ -38,18 +38,7 @@ Json PluginsJson() {
 
 }  // namespace
 
-std::string CommandText() {
-  std::string text;
-  for (const std::string& word : CommandWords()) {
-    const bool plain = !word.empty() && word.find_first_not_of(
-                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                            "0123456789-_=./:,+@%") == std::string::npos;
-    std::string quoted;
-    for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-    text += (text.empty() ? "" : " ") + (plain ? word : "'" + quoted + "'");
-  }
-  return text;
-}
+std::string CommandText() { return ShellText(CommandWords()); }
 
 Json DataJson(const DataSets& data) {
   Json json = {{"train", IdentityJson(data.train_identity())}};

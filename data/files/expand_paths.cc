@@ -3,6 +3,7 @@
 #include <glob.h>
 
 #include <filesystem>
+#include <set>
 
 #include "runtime/base/check.h"
 
@@ -21,6 +22,14 @@ std::vector<std::string> Matches(const std::string& pattern) {
   return paths;
 }
 
+// A pipe is at its end where it is read the second time.
+void CheckReadOnce(const std::vector<std::string>& paths) {
+  std::set<std::string> pipes;
+  for (const std::string& path : paths)
+    if (!CanReadAgain(path) && !pipes.insert(path).second)
+      throw Error(Format("{}: it can be read once, but is given twice: expected it once", path));
+}
+
 }  // namespace
 
 std::vector<std::string> ExpandPaths(const std::vector<std::string>& paths) {
@@ -34,6 +43,7 @@ std::vector<std::string> ExpandPaths(const std::vector<std::string>& paths) {
     else
       for (std::string& match : Matches(path)) expanded.push_back(std::move(match));
   }
+  CheckReadOnce(expanded);
   return expanded;
 }
 

@@ -7,7 +7,8 @@
 namespace tessera {
 
 // "-" is standard input; a pattern with *, ? or [ that is no file itself stands for the files that
-// match it, in the order of their names. Throws Error for a pattern that no file matches.
+// match it, in the order of their names. Throws Error for a pattern that no file matches, and for a
+// pipe that is given twice.
 std::vector<std::string> ExpandPaths(const std::vector<std::string>& paths);
 
 // Whether a path can be read from its beginning again: a pipe, and so standard input, cannot.

@@ -88,8 +88,9 @@ std::optional<size_t> OrderedWork::Next() {
     if (CanRead())
       TakeOne(lock);
     else
-      changed_.wait(lock, [&] { return CanRead() || (given_ < read_ && next.ready) ||
-                                       (given_ == read_ && ended_); });
+      changed_.wait(lock, [&] {
+        return CanRead() || (given_ < read_ && next.ready) || (given_ == read_ && ended_);
+      });
   }
 }
 

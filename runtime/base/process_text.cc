@@ -34,4 +34,17 @@ std::vector<std::string> CommandWords() {
   return words;
 }
 
+std::string ShellText(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789-_=./:,+@%") == std::string::npos;
+    std::string quoted;
+    for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+    text += (text.empty() ? "" : " ") + (plain ? word : "'" + quoted + "'");
+  }
+  return text;
+}
+
 }  // namespace tessera

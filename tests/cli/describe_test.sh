@@ -31,6 +31,14 @@ run 0 train --config visits.json --data visits.csv --train-rows 0:2700 --eval-ro
   --epochs 3 --checkpoint visits.safetensors --json trained.json
 json trained.json 'd["auc"] > 0.65'
 
+# ---- the command that it prints trains where names have spaces and quotes, too
+cp visits.csv "all visits 'x'.csv"
+run 0 describe "all visits 'x'.csv" -o "all visits.json"
+train=$(grep '^  tessera train ' out)
+rm -f trained.json
+eval "run 0 ${train#  tessera } --json trained.json"
+json trained.json 'd["rows"] == 2700'
+
 # ---- one feature and no number: a model that takes that trains too
 awk 'BEGIN { srand(2); print "stadt,click"; for (n = 0; n < 4000; n++) {
   stadt = int(rand() * 5); print "s" stadt "," (rand() < 0.04 + 0.23 * stadt) } }' > stadt.csv

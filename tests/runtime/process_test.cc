@@ -34,5 +34,11 @@ TEST(UtcTimeText, HasMilliseconds) {
   EXPECT_EQ(UtcTimeText().size(), 20u);
 }
 
+TEST(ShellText, AShellTakesItApartAgain) {
+  EXPECT_EQ(ShellText({"train", "--data", "a.csv", "x=1"}), "train --data a.csv x=1");
+  EXPECT_EQ(ShellText({"days/*.csv", "a b", "", "it's", "ä"}),
+            "'days/*.csv' 'a b' '' 'it'\\''s' 'ä'");
+}
+
 }  // namespace
 }  // namespace tessera
