@@ -5,9 +5,9 @@
 
 #include "bench/harness/machine_axes.h"
 #include "bench/harness/run_bare.h"
-#include "bench/lab/bare_fma.h"
 #include "bench/lab/kernel.h"
 #include "bench/lab/product_factors.h"
+#include "bench/limits/fma_loop.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {
@@ -54,7 +54,7 @@ KernelPoint<ProductArgs> Make(Context& ctx, const Point& point) {
           .tolerance = ProductTolerance(p.k),
           .limit = {"bare fma",
                     [&ctx, sums, work](int) {
-                      RunBare(ctx, BareFma{work, sums->data()});
+                      RunBare(ctx, FmaLoop::Of(work, std::ssize(*sums), sums->data()));
                     }},
           .bytes = BytesOf(p),
           .items = work,

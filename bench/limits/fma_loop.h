@@ -8,9 +8,13 @@
 namespace tessera::bench {
 
 struct FmaLoop {
-  int64_t steps;
-  float* sums;  // [parts], so that the compiler keeps the work
+  int64_t steps;  // of one part
+  float* sums;    // [parts], so that the compiler keeps the work
 
+  // Does as many multiply-adds as a product of matrices.
+  static FmaLoop Of(int64_t multiply_adds, int64_t parts, float* sums) {
+    return {2 * multiply_adds / (parts * OperationsOfStep()), sums};
+  }
   // Returns those of one step of one part. A fused multiply-add is two.
   static int64_t OperationsOfStep();
   void Run(int64_t part, int64_t parts) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "bench/harness/run_bare.h"
+#include "bench/limits/fma_loop.h"
 #include "bench/train/criteo_dlrm.h"
 #include "bench/train/mlp_products.h"
 #include "bench/train/read_work.h"
@@ -85,6 +87,12 @@ Work ProductsWork(Context& ctx, const Point& point) {
   work.check = [&ctx, products, library] { products->Check(ctx, *library); };
   work.contenders = {{"tessera", [&ctx, products](int) { products->Run(ctx); }},
                      {"library", [products, library](int) { products->Run(*library); }}};
+  const auto sums =
+      std::make_shared<std::vector<float>>(static_cast<size_t>(ctx.threads().threads()));
+  work.limit = {"bare fma", [&ctx, products, sums](int) {
+                  RunBare(ctx,
+                          FmaLoop::Of(products->multiply_adds(), std::ssize(*sums), sums->data()));
+                }};
   work.items = products->multiply_adds();
   work.item = "multiply-adds";
   return work;
@@ -169,7 +177,9 @@ const Topic& TrainTopic() {
   static const Topic topic = {
       .name = "train",
       .help = "A DLRM on Criteo rows: steps, epochs from a file, and reading alone.",
-      .limit = "the matrix products of the MLPs, for steps",
+      .limit =
+          "the matrix products of the MLPs, for steps; as many fused multiply-adds in "
+          "registers, for products",
       .axes = TrainAxes(),
       .suites = {{"peers", "the steps of the comparison with TorchRec", PeerPoints()},
                  {"epochs", "from text to a trained model", EpochPoints()},
