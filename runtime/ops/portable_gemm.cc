@@ -63,6 +63,7 @@ class Product {
   }
 
   int64_t rows() const { return args_.a.extent; }
+  int64_t columns() const { return args_.b.extent; }
   int64_t terms() const { return args_.k; }
   int64_t panels() const { return CeilDiv(args_.b.extent, kernels_.panel_columns); }
   int64_t panel_size() const { return kernels_.panel_columns * args_.k; }
@@ -74,10 +75,9 @@ class Product {
                       packed_->k == args_.k;
     return fits ? packed_->panels.data<float>() : nullptr;
   }
-  void PackPanels(int64_t begin, int64_t end, float* packed) const {
-    for (int64_t panel = begin; panel < end; ++panel)
-      kernels_.pack(args_, panel, packed + panel * panel_size());
-  }
+  // Whether neighbours in B's memory are terms of one column, not columns.
+  bool terms_are_neighbours() const { return args_.b.depth_inner; }
+  void Pack(const ProductPanels& some, float* packed) const { kernels_.pack(args_, some, packed); }
   void Multiply(const ProductPart& part, const float* packed) const {
     kernels_.multiply(args_, part, packed, TakeRoom().get());
     if (bias_ != nullptr || relu_) Finish(part);
@@ -109,11 +109,17 @@ void MultiplyAlone(const Product& product) {
   product.Multiply({0, product.rows(), 0, product.panels()}, nullptr);
 }
 
+// A thread packs what lies together in B's memory: whole panels, or some terms of all panels.
 Tensor PackAll(Context& ctx, const Product& product) {
   const Tensor packed = Tensor::Empty(ctx, {product.panels() * product.panel_size()});
-  const int64_t at_once = CeilDiv(kPackedAtOnce, std::max<int64_t>(1, product.panel_size()));
-  ParallelFor(ctx, product.panels(), at_once, [&](int64_t begin, int64_t end) {
-    product.PackPanels(begin, end, packed.data<float>());
+  const bool by_panels = product.terms_are_neighbours();
+  const int64_t pieces = by_panels ? product.panels() : product.terms();
+  const int64_t floats = by_panels ? product.panel_size() : product.columns();
+  const int64_t at_once = CeilDiv(kPackedAtOnce, std::max<int64_t>(1, floats));
+  ParallelFor(ctx, pieces, at_once, [&](int64_t begin, int64_t end) {
+    product.Pack(by_panels ? ProductPanels{begin, end, 0, product.terms()}
+                           : ProductPanels{0, product.panels(), begin, end},
+                 packed.data<float>());
   });
   return packed;
 }

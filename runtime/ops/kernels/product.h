@@ -47,11 +47,17 @@ inline constexpr int64_t kMostPanelColumns = 48;
 // Floats that `multiply` needs: rows of A and a panel of B, for one piece of the sum.
 inline constexpr int64_t kProductScratch = (kRowsOfBlock + kMostPanelColumns) * kPieceOfSum;
 
+// Panels of columns of B, and terms of them.
+struct ProductPanels {
+  int64_t begin, end, term_begin, term_end;
+};
+
 struct ProductKernels {
   int64_t panel_columns;
-  // Writes k × panel_columns floats (a narrower last panel fewer).
-  void (*pack)(const ProductArgs&, int64_t panel, float* to);
-  // `packed`: all panels of B, k × panel_columns floats each; or null, which suits few rows.
+  // Writes some panels' terms where `multiply` looks for them in `packed`: all panels of B.
+  void (*pack)(const ProductArgs&, const ProductPanels&, float* packed);
+  // `packed`: all panels of B, k × panel_columns floats each (a narrower last panel fewer); or
+  // null, which suits few rows.
   void (*multiply)(const ProductArgs&, const ProductPart&, const float* packed, float* scratch);
 };
 

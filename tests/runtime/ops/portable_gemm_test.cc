@@ -73,6 +73,10 @@ const Size kSizes[] = {{1, 1, 1},
                        {0, 4, 3},
                        {4, 0, 3},
                        {33, 2, 513},
+                       // Several pieces of a sum and panels that threads pack together, and columns
+                       // that are too many for the second-level cache.
+                       {90, 110, 400},
+                       {3, 700, 400},
                        // One row whose packs of columns are left over, and sums of few terms.
                        {1, 255, 300},
                        {1, 17, 16},
