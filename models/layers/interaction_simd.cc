@@ -61,6 +61,27 @@ void Transpose(const Rows<const float>& z, int64_t n, float* zt) {
     for (j = n; j < padded; ++j) zt[d * padded + j] = 0;
 }
 
+// The sparse row of the next example. It is asked for while this one's products are made: with rows
+// of dim 64 and 128, which the lookup wrote long before, forward takes 0.8 of the time (Zen 4).
+// (Backward, which also writes as much, takes as long.)
+class NextExample {
+ public:
+  // parts: how often some of it is asked for.
+  NextExample(const float* from, int64_t floats, int64_t parts)
+      : from_(from), left_(floats), at_once_((floats / parts / kLine + 1) * kLine) {}
+  __attribute__((always_inline)) void AskForSome() {
+    const int64_t floats = left_ < at_once_ ? left_ : at_once_;
+    Prefetch<PrefetchFor::kRead>(from_, floats * int64_t{sizeof(float)});
+    from_ += floats;
+    left_ -= floats;
+  }
+
+ private:
+  static constexpr int64_t kLine = 64 / sizeof(float);
+  const float* from_;
+  int64_t left_, at_once_;
+};
+
 // Where row i of the pairs begins: z_i·z_j for j = i + 1 … n − 1.
 int64_t FirstPair(int64_t i, int64_t n) { return i * (2 * n - i - 1) / 2; }
 
@@ -103,9 +124,13 @@ void Forward(const InteractionArgs& a) {
     float* y = a.y + b * width;
     for (int64_t d = 0; d < a.dim; ++d) y[d] = z.dense[d];
     Transpose(z, n, a.scratch);
+    NextExample next(z.sparse + a.sparse_stride, b + 1 < a.rows ? a.features * a.dim : 0,
+                     n / kTileRows + 1);
     int64_t i = 0;
-    for (; i + kTileRows < n; i += kTileRows)
+    for (; i + kTileRows < n; i += kTileRows) {
+      next.AskForSome();
       ProductsOfRows<kTileRows>(z, i, n, a.scratch, y + a.dim);
+    }
     for (; i + 1 < n; ++i) ProductsOfRows<1>(z, i, n, a.scratch, y + a.dim);
   }
 }
