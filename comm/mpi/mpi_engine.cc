@@ -13,6 +13,7 @@
 #include "comm/backoff.h"
 #include "comm/exchange_time.h"
 #include "comm/mpi/mpi_control.h"
+#include "comm/mpi/mpi_start_watch.h"
 #include "comm/mpi/mpi_watchdog.h"
 #include "runtime/base/check.h"
 #include "runtime/base/start_threads.h"
@@ -82,6 +83,7 @@ void MpiEngine::Begin() {
   int started = 0, provided = 0;
   TESSERA_MPI_CHECK(MPI_Initialized(&started));
   TESSERA_CHECK(!started, "MPI was started before: it starts once in a process");
+  const MpiStartWatch watch(options_.rank_timeout_s, options_.on_loss);
   TESSERA_MPI_CHECK(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
   TESSERA_CHECK_GE(provided, int{MPI_THREAD_FUNNELED}, "threads of this MPI");
   TESSERA_MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -95,11 +97,12 @@ void MpiEngine::Begin() {
 }
 
 void MpiEngine::WatchOthers() {
-  if (options_.rank_timeout_s <= 0 || size_ == 1) return;
+  if (size_ == 1) return;
   const RankProcess mine = ThisProcess();
   std::vector<RankProcess> all(static_cast<size_t>(size_));
   constexpr int kBytes = sizeof(RankProcess);
   TESSERA_MPI_CHECK(MPI_Allgather(&mine, kBytes, MPI_BYTE, all.data(), kBytes, MPI_BYTE, control_));
+  if (options_.rank_timeout_s <= 0) return;  // the others may watch this one
   std::map<int, RankProcess> here;
   for (int r = 0; r < size_; ++r) {
     RankProcess& process = all[static_cast<size_t>(r)];

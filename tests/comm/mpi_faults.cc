@@ -1,8 +1,10 @@
 // A program of three ranks in which something goes wrong; mpi_faults_test.sh reads what it says.
-//   mpi_faults throw|kill|op|count|leave|abort|split|timeout|stop|apart|busy [--comm-thread=off]
+//   mpi_faults throw|kill|op|count|leave|abort|split|timeout|stop|apart|busy|stop_early|end_early|
+//       kill_early [--comm-thread=off]
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,9 +46,19 @@ void Fail(Communicator& comm, Context& ctx, const std::string& fault) {
   Sum(comm, ctx, "sum of t7");
 }
 
+// Before MPI starts: the others wait in its start.
+void FailEarly(const std::string& fault) {
+  if (MpiRank() != 1) return;
+  if (fault == "stop_early") std::raise(SIGSTOP);
+  if (fault != "end_early" && fault != "kill_early") return;
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  fault == "end_early" ? std::_Exit(0) : void(std::raise(SIGKILL));
+}
+
 int Main(int argc, char** argv) {
   TESSERA_CHECK_GE(argc, 2, "arguments");
   const std::string fault = argv[1];
+  FailEarly(fault);
   MpiOptions options;
   options.comm_thread = argc == 2;
   if (fault == "timeout") options.timeout_s = 1;

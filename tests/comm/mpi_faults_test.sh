@@ -44,6 +44,10 @@ expect timeout "$slow.*: nothing, or not all, came from ranks [01]"
 
 silent="rank [02]: waited in $waits.*: rank 1 \(process [0-9]+ on .*\)"
 expect stop "$silent has been stopped for 2 s \(SIGSTOP\)"
+early="rank [02]: waited in the start of MPI: rank 1 \(process [0-9]+ on .*\)"
+expect stop_early "$early has been stopped for 2 s \(SIGSTOP\)"
+expect end_early 'exited due to process rank 1 '
+expect kill_early 'process rank 1 .*signal 9'
 threads=("")  # hosts hear of each other by the thread of MPI
 expect apart "$silent has not been heard of for 2 s"
 output=$(timeout 60 "$run" 3 "$program" busy 2>&1) &&
