@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "comm/message_communicator.h"
@@ -21,6 +23,46 @@ namespace {
 int NumberOf(const char* variable) {
   const char* text = std::getenv(variable);
   return text == nullptr ? 0 : std::atoi(text);
+}
+
+// Who started this process: Open MPI's mpirun, one that speaks PMI, or srun --mpi=pmix (processes
+// of a batch script are no ranks).
+enum class Launcher { kNone, kOpenMpi, kPmi, kSlurm };
+
+Launcher TheLauncher() {
+  if (NumberOf("OMPI_COMM_WORLD_SIZE") > 0) return Launcher::kOpenMpi;
+  if (NumberOf("PMI_SIZE") > 0) return Launcher::kPmi;
+  const bool of_slurm = std::getenv("PMIX_RANK") != nullptr && NumberOf("SLURM_STEP_NUM_TASKS") > 0;
+  return of_slurm ? Launcher::kSlurm : Launcher::kNone;
+}
+
+// The number that the launcher tells by its variable; 0 if it does not.
+int Told(const char* open_mpi, const char* pmi, const char* slurm) {
+  switch (TheLauncher()) {
+    case Launcher::kNone:
+      return 0;
+    case Launcher::kOpenMpi:
+      return NumberOf(open_mpi);
+    case Launcher::kPmi:
+      return NumberOf(pmi);
+    case Launcher::kSlurm:
+      return NumberOf(slurm);
+  }
+  return 0;
+}
+
+// SLURM_STEP_TASKS_PER_NODE has the ranks of each node: "4(x2),3".
+int SlurmLocalSize() {
+  const char* text = std::getenv("SLURM_STEP_TASKS_PER_NODE");
+  int node = NumberOf("SLURM_NODEID");
+  std::istringstream groups(text == nullptr ? "" : text);
+  for (std::string group; std::getline(groups, group, ',');) {
+    int ranks = 0, nodes = 1;
+    if (std::sscanf(group.c_str(), "%d(x%d)", &ranks, &nodes) < 1) return 0;
+    if (node < nodes) return ranks;
+    node -= nodes;
+  }
+  return 0;
 }
 
 class MpiCommunicator final : public MessageCommunicator {
@@ -176,23 +218,17 @@ std::unique_ptr<Communicator> MpiCommunicator::Split(int color, int key) {
 
 bool UnderMpirun() { return MpiSize() > 0; }
 
-int MpiSize() {
-  const int open_mpi = internal::NumberOf("OMPI_COMM_WORLD_SIZE");
-  return open_mpi > 0 ? open_mpi : internal::NumberOf("PMI_SIZE");
-}
+int MpiSize() { return internal::Told("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"); }
 
-int MpiRank() {
-  return std::max(internal::NumberOf("OMPI_COMM_WORLD_RANK"), internal::NumberOf("PMI_RANK"));
-}
+int MpiRank() { return internal::Told("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"); }
 
 int MpiLocalSize() {
-  const int open_mpi = internal::NumberOf("OMPI_COMM_WORLD_LOCAL_SIZE");
-  return open_mpi > 0 ? open_mpi : internal::NumberOf("MPI_LOCALNRANKS");
+  if (internal::TheLauncher() == internal::Launcher::kSlurm) return internal::SlurmLocalSize();
+  return internal::Told("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "");
 }
 
 int MpiLocalRank() {
-  return std::max(internal::NumberOf("OMPI_COMM_WORLD_LOCAL_RANK"),
-                  internal::NumberOf("MPI_LOCALRANKID"));
+  return internal::Told("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID");
 }
 
 std::unique_ptr<Communicator> MakeMpiCommunicator(const MpiOptions& options) {

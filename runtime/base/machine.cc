@@ -1,5 +1,6 @@
 #include "runtime/base/machine.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,16 @@
 #include "runtime/base/check.h"
 
 namespace tessera {
+namespace {
+
+// The cores that this process may use: fewer where taskset, or mpirun, has bound it.
+int AllowedCores() {
+  cpu_set_t allowed;  // of at most 1,024 cores; a machine with more says nothing
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return MachineCores();
+  return std::clamp(CPU_COUNT(&allowed), 1, MachineCores());
+}
+
+}  // namespace
 
 std::string MachineName() {
   std::ifstream info("/proc/cpuinfo");
@@ -28,7 +39,8 @@ int MachineCores() { return std::max(1, static_cast<int>(std::thread::hardware_c
 
 int DefaultThreads(int processes) {
   const char* text = std::getenv("TESSERA_THREADS");
-  if (text == nullptr) return std::max(1, MachineCores() / std::max(1, processes));
+  if (text == nullptr)
+    return std::min(AllowedCores(), std::max(1, MachineCores() / std::max(1, processes)));
   const int threads = std::atoi(text);
   TESSERA_CHECK(threads >= 1, "TESSERA_THREADS={}: expected a number above 0", text);
   return threads;
