@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/base/check.h"
+#include "runtime/files/steady_read.h"
 
 namespace tessera {
 namespace {
@@ -57,10 +58,13 @@ void TextFile::Throw(const std::string& what) const {
 
 // Bytes of the file as they lie; 0 at its end.
 size_t TextFile::ReadFile(void* out, size_t bytes) {
-  const size_t count = std::fread(out, 1, bytes, file_.get());
-  read_ += static_cast<int64_t>(count);
-  if (count == 0 && std::ferror(file_.get()) != 0) Throw(std::strerror(errno));
-  return count;
+  try {
+    const size_t count = ReadSteadily(file_.get(), out, bytes);
+    read_ += static_cast<int64_t>(count);
+    return count;
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", path_, error.what()));
+  }
 }
 
 // More input, when all of it was used; false at the end of the file.

@@ -1,5 +1,7 @@
 #include "embedding/storage/block_io.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +11,16 @@
 #include "runtime/base/check.h"
 
 namespace tessera {
+namespace {
+
+// The file of a descriptor, as the kernel knows it; one that was removed is called "(deleted)".
+std::string FileOf(int fd) {
+  char path[4096];
+  const ssize_t count = readlink(Format("/proc/self/fd/{}", fd).c_str(), path, sizeof path);
+  return count < 0 ? Format("descriptor {}", fd) : std::string(path, static_cast<size_t>(count));
+}
+
+}  // namespace
 
 bool BlockBatch::done() const {
   const std::lock_guard lock(mutex_);
@@ -61,8 +73,8 @@ void BlockIo::Finish(const Work& work, int64_t result, const char* bytes) {
   }
   std::string failure;
   if (result != op.bytes)
-    failure = Format("rows on disk: {} of {} bytes at {}: {}", op.write ? "writing" : "reading",
-                     op.bytes, op.offset,
+    failure = Format("rows on disk: {} of {} bytes at {} of {}: {}",
+                     op.write ? "writing" : "reading", op.bytes, op.offset, FileOf(op.fd),
                      result < 0 ? std::string(std::strerror(static_cast<int>(-result)))
                                 : Format("there were {}", result));
   work.batch->Finish(work.op, op.write ? nullptr : bytes, std::move(failure));

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <thread>
 
@@ -10,13 +11,15 @@
 namespace tessera::internal {
 namespace {
 
+// Goes on after a part of whole blocks; a part of a block is where a file ends.
 int64_t Transfer(const BlockOp& op, char* memory) {
-  const auto bytes = static_cast<size_t>(op.bytes);
-  for (;;) {
-    const ssize_t result =
-        op.write ? pwrite(op.fd, memory, bytes, op.offset) : pread(op.fd, memory, bytes, op.offset);
-    if (result >= 0) return result;
-    if (errno != EINTR) return -errno;
+  for (int64_t done = 0;;) {
+    const auto left = static_cast<size_t>(op.bytes - done);
+    const ssize_t result = op.write ? pwrite(op.fd, memory + done, left, op.offset + done)
+                                    : pread(op.fd, memory + done, left, op.offset + done);
+    if (result < 0 && errno != EINTR) return -errno;
+    done += std::max<ssize_t>(result, 0);
+    if (result == 0 || done == op.bytes || done % kBlockBytes != 0) return done;
   }
 }
 

@@ -38,6 +38,7 @@ class UringBlockIo final : public BlockIo {
     AlignedBytes own;
     int64_t own_bytes = 0;
     char* memory = nullptr;
+    int64_t done = 0;  // bytes
   };
 
   // Waits for work while nothing is in flight; else waits for a part of what is, and looks for work
@@ -63,6 +64,7 @@ class UringBlockIo final : public BlockIo {
     free_.pop_back();
     Entry& entry = entries_[index];
     entry.work = std::move(work);
+    entry.done = 0;
     const BlockOp& op = entry.work.get();
     if (op.memory == nullptr && op.bytes > entry.own_bytes)
       entry.own = AllocateAligned(entry.own_bytes = op.bytes);
@@ -74,12 +76,13 @@ class UringBlockIo final : public BlockIo {
     const Entry& entry = entries_[index];
     const BlockOp& op = entry.work.get();
     io_uring_sqe* const sqe = io_uring_get_sqe(&ring_);  // as many as entries
-    const auto bytes = static_cast<unsigned>(op.bytes);
-    const auto offset = static_cast<uint64_t>(op.offset);
+    const auto bytes = static_cast<unsigned>(op.bytes - entry.done);
+    const auto offset = static_cast<uint64_t>(op.offset + entry.done);
+    char* const memory = entry.memory + entry.done;
     if (op.write)
-      io_uring_prep_write(sqe, op.fd, entry.memory, bytes, offset);
+      io_uring_prep_write(sqe, op.fd, memory, bytes, offset);
     else
-      io_uring_prep_read(sqe, op.fd, entry.memory, bytes, offset);
+      io_uring_prep_read(sqe, op.fd, memory, bytes, offset);
     io_uring_sqe_set_data64(sqe, index);
   }
 
@@ -89,7 +92,10 @@ class UringBlockIo final : public BlockIo {
     io_uring_cqe_seen(&ring_, done);
     if (result == -EINTR || result == -EAGAIN) return Submit(index);
     Entry& entry = entries_[index];
-    Finish(entry.work, result, entry.memory);
+    if (result > 0) entry.done += result;
+    const bool in_part = entry.done < entry.work.get().bytes && entry.done % kBlockBytes == 0;
+    if (result > 0 && in_part) return Submit(index);
+    Finish(entry.work, result < 0 ? result : entry.done, entry.memory);
     entry.work = {};
     free_.push_back(index);
   }

@@ -12,6 +12,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/files/steady_read.h"
 
 namespace tessera {
 namespace {
@@ -54,9 +55,12 @@ std::string ReadTextFile(const std::string& path) {
   if (file == nullptr) ThrowErrno(path, "cannot be read");
   std::string text;
   char piece[1 << 14];
-  for (size_t count; (count = std::fread(piece, 1, sizeof piece, file.get())) > 0;)
-    text.append(piece, count);
-  if (std::ferror(file.get())) ThrowErrno(path, "cannot be read");
+  try {
+    for (size_t count; (count = ReadSteadily(file.get(), piece, sizeof piece)) > 0;)
+      text.append(piece, count);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", path, error.what()));
+  }
   return text;
 }
 

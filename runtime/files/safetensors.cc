@@ -13,6 +13,7 @@
 #include "runtime/base/checksums.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/disk_space.h"
+#include "runtime/files/steady_read.h"
 #include "runtime/json/json_fields.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/staging.h"
@@ -121,8 +122,10 @@ void CheckFilled(const std::map<std::string, SafetensorsEntry>& entries, int64_t
 }
 
 void ReadExactly(std::FILE* file, void* out, int64_t bytes) {
-  const auto count = static_cast<size_t>(bytes);
-  TESSERA_CHECK_EQ(std::fread(out, 1, count, file), count, "bytes read");
+  const size_t count = ReadSteadily(file, out, static_cast<size_t>(bytes));
+  if (count != static_cast<size_t>(bytes))
+    throw Error(Format("it ends at byte {}, {} bytes too early: it was cut while it was read",
+                       ftello(file), bytes - static_cast<int64_t>(count)));
 }
 
 int64_t BytesOf(std::FILE* file) {
