@@ -2,16 +2,14 @@
 #define TESSERA_EMBEDDING_CUSTOM_RULE_CUH_
 // embedding/custom_rule.h for GPUs: include this in a .cu file of yours, and give
 // MakeCudaCustomRule(rule) as a table's optimizer. The same struct then runs on CPU and GPU, with
-// the same bits.
+// the same bits. A Step's functions are marked for host and device, but the host alone calls them
+// with Packs: nvcc warns of that (20014) unless it is given -diag-suppress=20014.
 #include <memory>
 #include <vector>
 
 #include "embedding/custom_rule.h"
 #include "embedding/update/update_rows.cuh"
 #include "runtime/context.h"
-
-// A Step's functions are marked for host and device, but are called with Packs on the host alone.
-#pragma nv_diag_suppress 20014
 
 namespace tessera {
 

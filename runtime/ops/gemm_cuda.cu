@@ -71,7 +71,7 @@ struct Operand {
 
 // How C is cut: tiles, and parts of the sum from `begin` on, each of one block.
 struct Cut {
-  int64_t row_tiles, column_tiles, parts = 1, begin = 0, depth_of_part = 0;
+  int64_t row_tiles = 0, column_tiles = 0, parts = 1, begin = 0, depth_of_part = 0;
 };
 
 struct TileArgs {

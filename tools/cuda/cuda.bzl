@@ -115,6 +115,7 @@ def _cuda_objects_impl(ctx):
     ))
     flags.add_all(headers.defines, format_each = "-D%s")
     flags.add_all(ctx.attr.local_defines, format_each = "-D%s")
+    flags.add_all(ctx.attr.nvcc_options)
     flags.add_all(headers.includes, format_each = "-I%s")
     flags.add_all(headers.quote_includes, format_each = "-I%s")  # nvcc has no -iquote
     flags.add_all(headers.system_includes, format_each = "-isystem=%s")
@@ -162,6 +163,7 @@ _cuda_objects = rule(
         "srcs": attr.label_list(allow_files = [".cu"]),
         "deps": attr.label_list(providers = [CcInfo]),
         "local_defines": attr.string_list(),
+        "nvcc_options": attr.string_list(),
         "alwayslink": attr.bool(),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
         "_interpreted": attr.label(default = "//tools/cuda:interpreted"),
@@ -292,10 +294,12 @@ def cuda_library(
         srcs,
         deps = [],
         local_defines = [],
+        nvcc_options = [],
         testonly = False,
         alwayslink = False,
         **kwargs):
     """A library of `srcs` (.cu); alwayslink: of files that nobody calls, as cc_library's.
+    nvcc_options: more of them, for nvcc alone.
 
     Under --config=cuda and --config=ptx nvcc compiles them; under --config=emulated g++ does, each
     through a file of one line that includes it (a cc_library takes no .cu); otherwise the library
@@ -309,6 +313,7 @@ def cuda_library(
         name = name + "_nvcc",
         srcs = srcs,
         local_defines = local_defines,
+        nvcc_options = nvcc_options,
         tags = ["manual"],
         testonly = testonly,
         alwayslink = alwayslink,

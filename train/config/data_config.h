@@ -32,17 +32,17 @@ struct DataConfig {
   // Says what had been done to the values of the rows that a model was trained on
   // (data/files/row_preparation.h); rows for it must be alike. "": unknown.
   std::string prepared = {};
-  std::optional<ShuffleOptions> shuffle;  // of what is trained on; absent: rows as they lie
+  std::optional<ShuffleOptions> shuffle = {};  // of what is trained on; absent: rows as they lie
   // Which rows of files are for evaluation; absent: those that are told apart by their place, or
   // that lie in other files.
-  std::optional<SplitOptions> split;
+  std::optional<SplitOptions> split = {};
   // Planted and random data alone: rows [0, rows) are for training, the next eval_rows for
   // evaluation.
   int64_t rows = 0, eval_rows = 0;
-  ClickModelOptions planted;
-  RandomDataConfig random;
-  float like_from = 4;                       // of MovieLens: ratings from there on are clicks
-  std::shared_ptr<const DataSchema> schema;  // of a user's own files; null for other formats
+  ClickModelOptions planted = {};
+  RandomDataConfig random = {};
+  float like_from = 4;                            // of MovieLens: ratings from there on are clicks
+  std::shared_ptr<const DataSchema> schema = {};  // of a user's own files; null for other formats
 };
 
 // The names of the labels that batches have: "label" where the data have one without a name.
