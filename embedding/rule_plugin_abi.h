@@ -42,6 +42,7 @@ constexpr uint64_t RulePluginLayout() {
                               offsetof(RowUpdateArgs, begin),
                               offsetof(RowUpdateArgs, end),
                               offsetof(RowUpdateArgs, grad),
+                              offsetof(RowUpdateArgs, grad_type),
                               offsetof(RowUpdateArgs, slot_stride),
                               offsetof(RowUpdateArgs, slot_offsets),
                               offsetof(RowUpdateArgs, slot_scales),

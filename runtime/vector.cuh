@@ -2,6 +2,7 @@
 #define TESSERA_RUNTIME_VECTOR_CUH_
 // Elements that one lane of a kernel moves at a time: kWidth neighbouring elements, as floats. 4 of
 // f32, or 8 of 16 bits, are 16 bytes; 4 of 16 bits are 8; else one goes alone. For .cu files.
+#include "runtime/numbers/dtype.h"
 #include "runtime/ptx.cuh"
 
 namespace tessera::internal {
@@ -37,6 +38,10 @@ struct RawVector<4, Half> {
 };
 template <>
 struct RawVector<4, BFloat16> {
+  uint2 v;
+};
+template <>
+struct RawVector<4, uint16_t> {
   uint2 v;
 };
 template <>
@@ -80,6 +85,23 @@ __device__ __forceinline__ Vector<kWidth> Widen(const RawVector<kWidth, T>& raw)
     }
     return x;
   }
+}
+
+// Elements whose type, of float's size or of 16 bits, is known when a kernel is compiled, and if of
+// 16 bits, f16 or bf16, is `type`.
+template <int kWidth>
+__device__ __forceinline__ Vector<kWidth> WidenAs(const RawVector<kWidth, float>& raw, DType) {
+  return Widen<kWidth>(raw);
+}
+template <int kWidth>
+__device__ __forceinline__ Vector<kWidth> WidenAs(const RawVector<kWidth, uint16_t>& raw,
+                                                  DType type) {
+  if constexpr (kWidth == 1)
+    return {{type == DType::kF16 ? ToFloat(Half::FromBits(raw.v))
+                                 : ToFloat(BFloat16::FromBits(raw.v))}};
+  else
+    return type == DType::kF16 ? Widen(RawVector<kWidth, Half>{raw.v})
+                               : Widen(RawVector<kWidth, BFloat16>{raw.v});
 }
 
 // Alignment as LoadRaw.

@@ -34,6 +34,8 @@ FACTS = [
     (r"update_rule_cuda.cu UpdateRegisterRowsKernel", 128, 46336, 128),
     (r"update_rule_cuda.cu UpdateRowsKernel<4", 256, 8 * 4 * 2 * 128, 128),
     (r"update_rule_cuda.cu UpdateRowsKernel<1", 256, 8 * 4 * 2 * 128, None),
+    (r"update_cuda.cu SumChunksKernel<4, unsigned short", 256, 0, 64),
+    (r"update_cuda.cu SumChunksKernel<1, unsigned short", 256, 0, 16),
     (r"update_cuda.cu SumChunksKernel<4", 256, 0, 128),
     (r"update_cuda.cu SumChunksKernel<1", 256, 0, 32),
     (r"update_cuda.cu FoldChunksKernel", 128, 0, 32),

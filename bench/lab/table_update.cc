@@ -10,7 +10,6 @@ namespace tessera::bench {
 namespace {
 
 using internal::RowUpdateArgs;
-using internal::ScaledGradient;
 
 // Σ of the run's gradients in the chunks of row_ops.h, all columns at once.
 void SumRun(const RowUpdateArgs& a, int64_t begin, int64_t end, int64_t, int, float* sum) {
@@ -21,7 +20,7 @@ void SumRun(const RowUpdateArgs& a, int64_t begin, int64_t end, int64_t, int, fl
     float* to = chunk == begin ? sum : part.data();
     std::fill_n(to, dim, 0.0f);
     for (int64_t i = chunk; i < end && i < chunk + kChunk; ++i) {
-      const ScaledGradient g = a.GradientOf(a.PayloadAt(i));
+      const auto g = a.GradientOf<float>(a.PayloadAt(i));
       for (size_t d = 0; d < dim; ++d) to[d] += g.coefficient * g.data[d];
     }
     for (size_t d = 0; chunk != begin && d < dim; ++d) sum[d] += part[d];

@@ -15,15 +15,15 @@ namespace tessera::bench {
 class TableUpdate {
  public:
   // Collects the ids that name rows. REQUIRES: rule Sgd or RowwiseAdagrad, fewer than 2^32 rows,
-  // one feature a table.
+  // one feature a table, gradients of f32.
   TableUpdate(const UpdateArgs& args, const UpdateTable& table);
 
   int64_t dim() const { return table_.dim; }
   // In the order of the batch.
   std::vector<RowOccurrence>& occurrences() { return occurrences_; }
   // coefficient · data[0 … dim()), the gradient of an occurrence.
-  internal::ScaledGradient GradientOf(const RowOccurrence& occurrence) const {
-    return args_.GradientOf(occurrence.payload);
+  internal::OccurrenceGradient<float> GradientOf(const RowOccurrence& occurrence) const {
+    return args_.GradientOf<float>(occurrence.payload);
   }
 
   // Sums each row's gradients and applies the rule to it. REQUIRES: equal rows are neighbours among

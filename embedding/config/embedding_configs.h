@@ -144,7 +144,8 @@ struct TableBatchedEmbeddingOptions {
       0;  // above 0: every element of an incoming gradient is clamped to ± this before all else
   // One a feature, or empty (all): per-sample weights of a feature with false get the gradient 0.
   std::vector<bool> feature_requires_grad = {};
-  // Type of what a forward returns: f32, f16 or bf16. Gradients of 16 bits are widened first.
+  // Type of what a forward returns: f32, f16 or bf16. Backward takes gradients of it as they are,
+  // and of any other type as f32; the arithmetic is that of f32.
   DType output_type = DType::kF32;
   // Seed of stochastic rounding; absent: drawn from the context's random numbers. If given, it is
   // also the seed of first values in growing tables, which otherwise is the context's.

@@ -34,8 +34,8 @@ void Lookup(Context& ctx, const LookupArgs& args) {
 void LookupWeightGradients(Context& ctx, const LookupArgs& args, float* grad_weights) {
   for (size_t i = 0; i < args.features.size(); ++i) {
     CheckFeature(args.features[i], i, /*weighted=*/true);
-    TESSERA_CHECK_EQ(args.features[i].output_type, DType::kF32,
-                     "weight gradients, feature {}: gradient of the pooled rows", i);
+    TESSERA_CHECK_EQ(args.features[i].output_type, args.features[0].output_type,
+                     "weight gradients: type of the gradient of feature {}, beside feature 0's", i);
   }
   DispatchDevice(ctx.device(),
                  [&](auto on) { internal::LookupWeightGradients(on, ctx, args, grad_weights); });

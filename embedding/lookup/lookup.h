@@ -59,8 +59,9 @@ void Lookup(Context& ctx, const LookupArgs& args);
 
 // For each id of the features listed: ⟨grad of its bag, its row⟩, d loss / d per-sample weight,
 // summed in lane order in double and rounded once (then ·1/L under MEAN); 0 for ids that name no
-// row. A feature's output is the gradient of its pooled rows, which is f32. grad_weights has one
-// float an id of the KJT; ids of features not listed are left alone.
+// row. A feature's output is the gradient of its pooled rows; output_type, which is the same for
+// all features, is f32, f16 or bf16. grad_weights has one float an id of the KJT; ids of features
+// not listed are left alone.
 void LookupWeightGradients(Context& ctx, const LookupArgs& args, float* grad_weights);
 
 }  // namespace tessera

@@ -257,23 +257,25 @@ const float* AsFloats(const Row* row, int64_t n, float* wide) {
 
 // Σ_d a_d·b_d in lane order, in double: products are exact, and the sum of a wide row of either
 // sign keeps its digits.
-template <typename Row>
-float Dot(const float* a, const Row* row, int64_t dim) {
-  alignas(64) float wide[kLanes];
+template <typename Grad, typename Row>
+float Dot(const Grad* grad, const Row* row, int64_t dim) {
+  alignas(64) float wide_grad[kLanes], wide_row[kLanes];
   double lane[kLanes] = {};
   int64_t d = 0;
   for (; d + kLanes <= dim; d += kLanes) {
-    const float* b = AsFloats(row + d, kLanes, wide);
+    const float *a = AsFloats(grad + d, kLanes, wide_grad),
+                *b = AsFloats(row + d, kLanes, wide_row);
     for (int l = 0; l < kLanes; ++l)
-      lane[l] += static_cast<double>(a[d + l]) * static_cast<double>(b[l]);
+      lane[l] += static_cast<double>(a[l]) * static_cast<double>(b[l]);
   }
-  const float* b = AsFloats(row + d, dim - d, wide);
+  const float *a = AsFloats(grad + d, dim - d, wide_grad),
+              *b = AsFloats(row + d, dim - d, wide_row);
   for (int l = 0; d + l < dim; ++l)
-    lane[l] += static_cast<double>(a[d + l]) * static_cast<double>(b[l]);
+    lane[l] += static_cast<double>(a[l]) * static_cast<double>(b[l]);
   return static_cast<float>(FoldLanes(lane));
 }
 
-template <typename Row>
+template <typename Row, typename Grad>
 void WeightGradients(const LookupPiece& p) {
   const LookupFeature& f = *p.feature;
   const Reader<Row> reader(p);
@@ -283,7 +285,7 @@ void WeightGradients(const LookupPiece& p) {
     for (int64_t i = begin; i < end; ++i) {
       reader.PrefetchWholeRow(i);
       const Row* row = reader.RowOf(i);
-      p.grad_weights[i] = row ? scale * Dot(f.OutputAt<const float>(b), row, f.dim) : 0.0f;
+      p.grad_weights[i] = row ? scale * Dot(f.OutputAt<const Grad>(b), row, f.dim) : 0.0f;
     }
   }
 }
@@ -308,7 +310,9 @@ void LookupRows(const LookupPiece& p) {
 }
 
 void LookupWeightGradients(const LookupPiece& p) {
-  VisitRowType(p.feature->row_type, [&]<typename Row>() { WeightGradients<Row>(p); });
+  VisitRowType(p.feature->row_type, [&]<typename Row>() {
+    VisitRowType(p.feature->output_type, [&]<typename Grad>() { WeightGradients<Row, Grad>(p); });
+  });
 }
 
 }  // namespace tessera::internal::TESSERA_ISA

@@ -25,11 +25,11 @@ constexpr int kRows = 2, kVectors = 2;
 
 struct GradientFeature {
   const void* rows;
-  const float* grad;
+  const void* grad;
   IndexArray ids;
   int64_t num_rows, grad_stride, first_bag, count;  // count: bags
   int32_t dim;
-  DType row_type;
+  DType row_type, grad_type;
   PoolingType pooling;
   bool by_vectors;
 
@@ -50,12 +50,13 @@ struct RowsOfBag {
 };
 
 // This lane's partial sums of ⟨grad, row⟩. Columns past the row add +0, which changes no bit.
-template <int kWidth, typename Row>
-__device__ __forceinline__ void AddProducts(const float* grad, const RowsOfBag<Row>& rows, int dim,
-                                            int lane, double (&sums)[kRows][kWidth]) {
+template <int kWidth, typename Row, typename Grad>
+__device__ __forceinline__ void AddProducts(const Grad* grad, DType grad_type,
+                                            const RowsOfBag<Row>& rows, int dim, int lane,
+                                            double (&sums)[kRows][kWidth]) {
   for (int column = lane * kWidth; column < dim; column += kVectors * kLanes) {
     RawVector<kWidth, Row> raw[kRows][kVectors];
-    RawVector<kWidth, float> of_bag[kVectors];
+    RawVector<kWidth, Grad> of_bag[kVectors];
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       const int at = column + v * kLanes;
@@ -69,7 +70,7 @@ __device__ __forceinline__ void AddProducts(const float* grad, const RowsOfBag<R
     }
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      const Vector<kWidth> g = Widen<kWidth>(of_bag[v]);
+      const Vector<kWidth> g = WidenAs<kWidth>(of_bag[v], grad_type);
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const Vector<kWidth> x = Widen<kWidth>(raw[r][v]);
@@ -96,7 +97,7 @@ __device__ __forceinline__ double Fold(double (&sums)[kWidth]) {
 }
 
 // All lanes of a warp walk their bags together, as far as the longest goes.
-template <int kWidth, typename Row>
+template <int kWidth, typename Row, typename Grad>
 __device__ void GradientsOfBags(const GradientFeature& f, IndexArray offsets, float* grad_weights) {
   constexpr int kGroup = kLanes / kWidth;
   const int lane = static_cast<int>(threadIdx.x % kGroup);
@@ -105,7 +106,7 @@ __device__ void GradientsOfBags(const GradientFeature& f, IndexArray offsets, fl
   const int64_t begin = is_bag ? offsets[f.first_bag + bag] : 0,
                 end = is_bag ? offsets[f.first_bag + bag + 1] : 0;
   const float scale = f.pooling == PoolingType::kMean ? MeanScale(end - begin) : 1.0f;
-  const float* grad = f.grad + (is_bag ? bag * f.grad_stride : 0);
+  const Grad* grad = static_cast<const Grad*>(f.grad) + (is_bag ? bag * f.grad_stride : 0);
   const uint32_t longest = LongestOfWarp(static_cast<uint32_t>(end - begin));
   int64_t ids[kRows];
   const auto ask = [&](int64_t first) {
@@ -118,7 +119,7 @@ __device__ void GradientsOfBags(const GradientFeature& f, IndexArray offsets, fl
     const RowsOfBag<Row> rows(f, ids);
     ask(first + kRows);
     double sums[kRows][kWidth] = {};
-    AddProducts<kWidth>(grad, rows, f.dim, lane, sums);
+    AddProducts<kWidth>(grad, f.grad_type, rows, f.dim, lane, sums);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const float dot = static_cast<float>(Fold<kWidth>(sums[r]));
@@ -128,32 +129,33 @@ __device__ void GradientsOfBags(const GradientFeature& f, IndexArray offsets, fl
   }
 }
 
-template <typename Row>
+template <typename Row, typename Grad>
 __device__ void GradientsOf(const GradientFeature& f, IndexArray offsets, float* grad_weights) {
   if (f.by_vectors)
-    GradientsOfBags<4, Row>(f, offsets, grad_weights);
+    GradientsOfBags<4, Row, Grad>(f, offsets, grad_weights);
   else
-    GradientsOfBags<1, Row>(f, offsets, grad_weights);
+    GradientsOfBags<1, Row, Grad>(f, offsets, grad_weights);
 }
 
-// Row y of the grid: feature y.
-template <int kCapacity>
+// Row y of the grid: feature y. Grad: an element of the gradients, float or uint16_t, whose 16 bits
+// are of grad_type.
+template <typename Grad, int kCapacity>
 __global__ void __launch_bounds__(kThreads)
     WeightGradientKernel(const __grid_constant__ FeatureBatch<GradientFeature, kCapacity> batch,
                          IndexArray offsets, float* grad_weights) {
   const GradientFeature& f = batch.features[blockIdx.y];
   if (f.row_type == DType::kF32)
-    GradientsOf<float>(f, offsets, grad_weights);
+    GradientsOf<float, Grad>(f, offsets, grad_weights);
   else if (f.row_type == DType::kF16)
-    GradientsOf<Half>(f, offsets, grad_weights);
+    GradientsOf<Half, Grad>(f, offsets, grad_weights);
   else
-    GradientsOf<BFloat16>(f, offsets, grad_weights);
+    GradientsOf<BFloat16, Grad>(f, offsets, grad_weights);
 }
 
 GradientFeature MakeFeature(const LookupFeature& f) {
   GradientFeature feature = {};
   feature.rows = f.rows;
-  feature.grad = static_cast<const float*>(f.output);
+  feature.grad = f.output;
   feature.ids = f.ids;
   feature.num_rows = f.num_rows;
   feature.grad_stride = f.output_stride;
@@ -161,8 +163,10 @@ GradientFeature MakeFeature(const LookupFeature& f) {
   feature.count = f.num_bags;
   feature.dim = static_cast<int32_t>(f.dim);
   feature.row_type = f.row_type;
+  feature.grad_type = f.output_type;
   feature.pooling = f.pooling;
-  feature.by_vectors = f.dim % 4 == 0 && f.output_stride % 4 == 0 && IsAligned(f.output, 16) &&
+  feature.by_vectors = f.dim % 4 == 0 && f.output_stride % 4 == 0 &&
+                       IsAligned(f.output, 4 * SizeOf(f.output_type)) &&
                        IsAligned(f.rows, 4 * SizeOf(f.row_type));
   return feature;
 }
@@ -172,17 +176,18 @@ GradientFeature MakeFeature(const LookupFeature& f) {
 void LookupWeightGradients(OnCuda, Context& ctx, const LookupArgs& args, float* grad_weights) {
   std::vector<GradientFeature> features;
   for (const LookupFeature& f : args.features) features.push_back(MakeFeature(f));
-  ForFeatureBatches(std::span<const GradientFeature>(features),
-                    [&]<int kCapacity>(const FeatureBatch<GradientFeature, kCapacity>& batch,
-                                       std::span<const GradientFeature> part) {
-                      int64_t threads = 0;
-                      for (const GradientFeature& f : part)
-                        threads = std::max(threads, f.threads());
-                      const dim3 blocks(BlocksFor(threads, kThreads).x,
-                                        static_cast<unsigned>(part.size()));
-                      Launch(ctx, WeightGradientKernel<kCapacity>, blocks, dim3(kThreads), 0, batch,
-                             args.offsets, grad_weights);
-                    });
+  ForFeatureBatches(
+      std::span<const GradientFeature>(features),
+      [&]<int kCapacity>(const FeatureBatch<GradientFeature, kCapacity>& batch,
+                         std::span<const GradientFeature> part) {
+        int64_t threads = 0;
+        for (const GradientFeature& f : part) threads = std::max(threads, f.threads());
+        const dim3 blocks(BlocksFor(threads, kThreads).x, static_cast<unsigned>(part.size()));
+        const auto kernel = part[0].grad_type == DType::kF32
+                                ? WeightGradientKernel<float, kCapacity>
+                                : WeightGradientKernel<uint16_t, kCapacity>;
+        Launch(ctx, kernel, blocks, dim3(kThreads), 0, batch, args.offsets, grad_weights);
+      });
 }
 
 }  // namespace tessera::internal

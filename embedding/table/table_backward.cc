@@ -90,7 +90,7 @@ std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tens
     const ScratchVector<LookupFeature> features = batch_.Features(*state_, gradients);
     grads.push_back(needs_grad(0) ? WeightGradient(ctx, batch_.Args(features)) : Tensor());
   }
-  if (state_->kept.accumulates() || state_->options.sharding.exchange_updates)
+  if (updates_together())
     UpdateTogether(ctx, std::move(gradients), grads);
   else
     UpdateTables(ctx, batch_, gradients, grads);
@@ -155,22 +155,36 @@ void TableBackward::UpdateTogether(Context& ctx, OutputTensors gradients,
   UpdateTables(ctx, batch, {std::move(all.pooled), std::move(all.sequences)}, grads);
 }
 
-Tensor TableBackward::Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const {
-  if (!grad) return Tensor::Zeros(ctx, shape);
-  const Tensor wide = grad.To(ctx, DType::kF32);
+bool TableBackward::updates_together() const {
+  return state_->kept.accumulates() || state_->options.sharding.exchange_updates;
+}
+
+DType TableBackward::GradientType(const std::vector<Tensor>& grad_outputs) const {
+  if (state_->options.max_gradient > 0 || updates_together()) return DType::kF32;
+  DType type = state_->options.output_type;
+  for (const Tensor& grad : grad_outputs)
+    if (grad && grad.dtype() != type) type = DType::kF32;
+  return type;
+}
+
+Tensor TableBackward::Prepared(Context& ctx, const Tensor& grad, const Shape& shape,
+                               DType type) const {
+  if (!grad) return Tensor::Zeros(ctx, shape, type);
   const float limit = state_->options.max_gradient;
-  return limit > 0 ? ClampGradient(ctx, wide, limit) : wide.Contiguous(ctx);
+  return limit > 0 ? ClampGradient(ctx, grad, limit) : grad.To(ctx, type).Contiguous(ctx);
 }
 
 OutputTensors TableBackward::Gradients(Context& ctx,
                                        const std::vector<Tensor>& grad_outputs) const {
   const OutputLayout& layout = batch_.layout();
+  const DType type = GradientType(grad_outputs);
   OutputTensors gradients;
   size_t next = 0;
   if (layout.has_pooled())
-    gradients.pooled = layout.Fold(ctx, Prepared(ctx, grad_outputs[next++], layout.pooled_shape()));
+    gradients.pooled =
+        layout.Fold(ctx, Prepared(ctx, grad_outputs[next++], layout.pooled_shape(), type));
   for (const Shape& shape : layout.sequence_shapes())
-    gradients.sequences.push_back(Prepared(ctx, grad_outputs[next++], shape));
+    gradients.sequences.push_back(Prepared(ctx, grad_outputs[next++], shape, type));
   return gradients;
 }
 

@@ -29,8 +29,13 @@ class TableBackward final : public Function {
 
  private:
   void SetPending(bool pending);
-  // f32, clamped if asked; zeros where none arrived.
-  Tensor Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const;
+  // Whether the update waits for those of other micro-batches or ranks.
+  bool updates_together() const;
+  // The type in which the update reads the gradients: their own if that is of 16 bits, and they are
+  // neither clamped nor joined with others; else f32.
+  DType GradientType(const std::vector<Tensor>& grad_outputs) const;
+  // Returns the gradient in `type`, clamped if asked; zeros where none arrived.
+  Tensor Prepared(Context& ctx, const Tensor& grad, const Shape& shape, DType type) const;
   OutputTensors Gradients(Context& ctx, const std::vector<Tensor>& grad_outputs) const;
   Tensor WeightGradient(Context& ctx, const LookupArgs& lookup) const;
   // Updates tables; the gradients of dense ones are added to `grads`.

@@ -51,19 +51,13 @@ __device__ __forceinline__ RawAny LoadRawAny(const void* p, DType type, int64_t 
 __device__ __forceinline__ float FloatOf(uint32_t bits) { return std::bit_cast<float>(bits); }
 template <int kWidth>
 __device__ __forceinline__ Vector<kWidth> WidenAny(const RawAny& raw, DType type) {
-  Vector<kWidth> x;
   if constexpr (kWidth == 4) {
     if (type == DType::kF32)
       return {{FloatOf(raw.v.x), FloatOf(raw.v.y), FloatOf(raw.v.z), FloatOf(raw.v.w)}};
-    const uint2 two = {raw.v.x, raw.v.y};
-    return type == DType::kF16 ? Widen(RawVector<4, Half>{two})
-                               : Widen(RawVector<4, BFloat16>{two});
+    return WidenAs<4>(RawVector<4, uint16_t>{{raw.v.x, raw.v.y}}, type);
   } else {
     if (type == DType::kF32) return {{FloatOf(raw.v.x)}};
-    const auto bits = static_cast<uint16_t>(raw.v.x);
-    x.v[0] =
-        type == DType::kF16 ? ToFloat(Half::FromBits(bits)) : ToFloat(BFloat16::FromBits(bits));
-    return x;
+    return WidenAs<1>(RawVector<1, uint16_t>{static_cast<uint16_t>(raw.v.x)}, type);
   }
 }
 

@@ -13,9 +13,12 @@ void ClampElements(OnCpu, Context& ctx, int64_t n, const ClampElement& clamp) {
 }  // namespace
 
 Tensor ClampGradient(Context& ctx, const Tensor& gradient, float limit) {
-  Tensor clamped = gradient.Clone(ctx);
+  const bool narrow = gradient.dtype() == DType::kF16 || gradient.dtype() == DType::kBF16;
+  const Tensor from = (narrow ? gradient : gradient.To(ctx, DType::kF32)).Contiguous(ctx);
+  Tensor clamped = Tensor::Empty(ctx, from.shape());
   DispatchDevice(ctx.device(), [&](auto on) {
-    ClampElements(on, ctx, clamped.numel(), {clamped.data<float>(), limit});
+    ClampElements(on, ctx, clamped.numel(),
+                  {from.raw_data(), from.dtype(), clamped.data<float>(), limit});
   });
   return clamped;
 }

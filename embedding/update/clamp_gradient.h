@@ -1,6 +1,7 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_CLAMP_GRADIENT_H_
 #define TESSERA_EMBEDDING_UPDATE_CLAMP_GRADIENT_H_
-// A gradient with every element clamped to ± a limit; NaN stays NaN.
+// A gradient as f32, with every element clamped to ± a limit; NaN stays NaN.
+#include "embedding/lookup/element.h"
 #include "runtime/base/host_device.h"
 #include "runtime/tensor.h"
 
@@ -9,11 +10,13 @@ namespace tessera::internal {
 Tensor ClampGradient(Context& ctx, const Tensor& gradient, float limit);
 
 struct ClampElement {
-  float* data;
+  const void* gradient;
+  DType type;
+  float* clamped;
   float limit;
   TESSERA_HD void operator()(int64_t i) const {
-    const float x = data[i];
-    data[i] = x < -limit ? -limit : x > limit ? limit : x;
+    const float x = LoadElement(gradient, type, i);
+    clamped[i] = x < -limit ? -limit : x > limit ? limit : x;
   }
 };
 void ClampElements(OnCuda, Context& ctx, int64_t n, const ClampElement& clamp);

@@ -19,6 +19,11 @@ ExecutorTable MakeExecutorTable(const UpdateTable& table, int64_t step) {
   return result;
 }
 
+DType GradientTypeOf(const LookupArgs& lookup, const UpdateTable& table) {
+  if (table.features.empty()) return DType::kF32;
+  return lookup.features[static_cast<size_t>(table.features[0])].output_type;
+}
+
 UpdateTable WithoutRule(const UpdateTable& table) {
   UpdateTable target = table;
   target.rule = nullptr;

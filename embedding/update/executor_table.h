@@ -9,6 +9,9 @@ namespace tessera::internal {
 // Makes the executors' view of a table; one without a rule has no states.
 ExecutorTable MakeExecutorTable(const UpdateTable& table, int64_t step);
 
+// The type of the gradients of a table's rows, which is the same for all its features.
+DType GradientTypeOf(const LookupArgs& lookup, const UpdateTable& table);
+
 // Returns the table with its summed gradients, as f32, in place of a rule.
 UpdateTable WithoutRule(const UpdateTable& table);
 

@@ -31,7 +31,7 @@ __device__ __forceinline__ T FromLane(const T& value, int lane) {
 
 // Where the gradient of one occurrence lies, and its factor.
 struct FoundGradient {
-  const float* at;
+  const void* at;  // elements of the gradients; floats, if it is a long run's sum
   float coefficient;
 };
 template <typename Args>
@@ -50,7 +50,8 @@ __device__ __forceinline__ FoundGradient FindGradient(const Args& a, const CudaT
     const int64_t bag = feature.first_bag + row;
     coefficient = coefficient * MeanScale(a.runs.offsets[bag + 1] - a.runs.offsets[bag]);
   }
-  return {feature.grad + row * feature.stride, coefficient};
+  return {static_cast<const typename Args::Grad*>(feature.grad) + row * feature.stride,
+          coefficient};
 }
 
 // A run as it is asked for: its bounds a round before the rest.
@@ -67,7 +68,7 @@ struct RunHead {
 template <typename Step>
 struct FoundRow {
   static constexpr int kStates = Step::kRowStates > 0 ? Step::kRowStates : 1;
-  RunBounds run;
+  RunBounds run;  // none, if `gradient` is its sum
   int table;
   int64_t row, first;      // its number, and that of its first element
   FoundGradient gradient;  // of the first occurrence
@@ -89,7 +90,7 @@ class FoundRows {
 #pragma unroll
     for (int s = 0; s < Step::kRowStates; ++s) states_[s][lane] = found.states[s];
   }
-  __device__ __forceinline__ const float* gradient(int lane) const { return gradient_[Wide(lane)]; }
+  __device__ __forceinline__ const void* gradient(int lane) const { return gradient_[Wide(lane)]; }
   __device__ __forceinline__ int64_t first(int lane) const { return first_[Wide(lane)]; }
   __device__ __forceinline__ int64_t row(int lane) const { return row_[Wide(lane)]; }
   __device__ __forceinline__ RunBounds run(int lane) const { return run_[Wide(lane)]; }
@@ -101,7 +102,7 @@ class FoundRows {
   static constexpr int kWide = kWarp + 1;
   static __device__ __forceinline__ int Wide(int lane) { return lane + lane / 16; }
 
-  const float* gradient_[kWide];
+  const void* gradient_[kWide];
   int64_t first_[kWide], row_[kWide];
   RunBounds run_[kWide];
   int table_[kWarp];
@@ -168,11 +169,6 @@ class RunsOfGroup {
 
 // ---- runs of several occurrences
 
-__device__ __forceinline__ Vector<kVectorColumns> LoadIf(const float* global, bool wanted) {
-  const float4 x = LoadGlobalIf(global, wanted);
-  return {{x.x, x.y, x.z, x.w}};
-}
-
 // A lane's columns of the sum over a run's occurrences, in chunks (row_ops.h). Each lane of the
 // group finds one occurrence, then all read them, kGradsInFlight at a time. All groups of the warp
 // go on as long as its longest run: what is past a run's end adds +0, which changes no bit.
@@ -180,6 +176,7 @@ template <typename Args>
 __device__ __forceinline__ Vector<kVectorColumns> SumOfRun(const Args& a, int table,
                                                            const RunBounds& run, const Lanes& lanes,
                                                            bool has_columns) {
+  using Grad = typename Args::Grad;
   const int first_lane = static_cast<int>(threadIdx.x & (kWarp - 1)) - lanes.lane;
   const auto count = static_cast<uint32_t>(lanes.count());
   const uint32_t longest = LongestOfWarp(run.end - run.begin);
@@ -192,19 +189,20 @@ __device__ __forceinline__ Vector<kVectorColumns> SumOfRun(const Args& a, int ta
 #pragma unroll 1
     for (int place = 0; place < places; place += kGradsInFlight) {
       float coefficient[kGradsInFlight];
-      Vector<kVectorColumns> grad[kGradsInFlight];
+      RawVector<kVectorColumns, Grad> grad[kGradsInFlight];
 #pragma unroll
       for (int u = 0; u < kGradsInFlight; ++u) {
         const FoundGradient found = FromLane(own, first_lane + place + u);
         coefficient[u] = found.coefficient;
-        grad[u] =
-            LoadIf(found.at + lanes.lane * kVectorColumns, found.at != nullptr && has_columns);
+        grad[u] = {LoadGlobalIf(static_cast<const Grad*>(found.at) + lanes.lane * kVectorColumns,
+                                found.at != nullptr && has_columns)};
       }
 #pragma unroll
-      for (int u = 0; u < kGradsInFlight; ++u)
+      for (int u = 0; u < kGradsInFlight; ++u) {
+        const auto wide = WidenAs<kVectorColumns>(grad[u], a.gradient_type);
 #pragma unroll
-        for (int k = 0; k < kVectorColumns; ++k)
-          sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
+        for (int k = 0; k < kVectorColumns; ++k) sum.v[k] = sum.v[k] + coefficient[u] * wide.v[k];
+      }
     }
     if ((done + count) % kChunk != 0) continue;
 #pragma unroll

@@ -17,8 +17,11 @@ inline constexpr int kUpdateThreads = 256;
 // short run, whose kernel has no registers for more.
 inline constexpr int kGradsInFlight = 4, kGradsOfShortRun = 2;
 
-template <int kTables, int kFeatures>
+// GradElement: an element of the gradients, float or uint16_t, whose 16 bits are of gradient_type.
+template <typename GradElement, int kTables, int kFeatures>
 struct GroupArgs {
+  using Grad = GradElement;
+
   SortedRuns runs;
   CudaTable tables[kTables];
   CudaFeature features[kFeatures];
@@ -28,7 +31,8 @@ struct GroupArgs {
   int num_tables, log_lanes;
   bool compact;
   bool has_coefficients, has_scales;  // whether any differs from 1
-  int32_t shared_stride;              // floats of a group of lanes
+  DType gradient_type;
+  int32_t shared_stride;  // floats of a group of lanes
   int32_t runs_of_group;  // that a group of lanes takes a round (update_register_rows.cuh)
 };
 
@@ -57,11 +61,11 @@ __device__ __forceinline__ int FeatureOf(const Args& a, const CudaTable& table, 
 // Gradients of up to kCount occurrences of a row, asked for in steps: all payloads, all
 // weighted slots, all gradients, all bags' lengths. A step does nothing with what it asked for, so
 // that a lane waits once a step, not once an occurrence.
-template <int kWidth, int kCount>
+template <typename Grad, int kWidth, int kCount>
 struct GradientsInFlight {
   uint32_t slot[kCount];
   float coefficient[kCount];
-  Vector<kWidth> grad[kCount];
+  RawVector<kWidth, Grad> grad[kCount];
 
   // Occurrences [i, i + kCount); those past `end` have gradients of 0.
   template <typename Args>
@@ -93,7 +97,7 @@ struct GradientsInFlight {
       if (i + u >= end) continue;
       const CudaFeature& f = a.features[feature[u]];
       const int64_t row = slot[u] - f.first_slot;
-      grad[u] = LoadVector<kWidth>(f.grad + row * f.stride + column);
+      grad[u] = LoadRaw<kWidth>(static_cast<const Grad*>(f.grad) + row * f.stride + column);
     }
 #pragma unroll
     for (int u = 0; u < kCount; ++u) {
@@ -111,14 +115,15 @@ template <int kWidth, int kCount, typename Args>
 __device__ __forceinline__ Vector<kWidth> SumOccurrences(const Args& a, const CudaTable& table,
                                                          uint32_t begin, uint32_t end, int column) {
   Vector<kWidth> sum = {};
-  GradientsInFlight<kWidth, kCount> grads;
+  GradientsInFlight<typename Args::Grad, kWidth, kCount> grads;
   for (uint32_t i = begin; i < end; i += kCount) {
     grads.Ask(a, table, i, end, column);
 #pragma unroll
-    for (int u = 0; u < kCount; ++u)
+    for (int u = 0; u < kCount; ++u) {
+      const Vector<kWidth> grad = WidenAs<kWidth>(grads.grad[u], a.gradient_type);
 #pragma unroll
-      for (int k = 0; k < kWidth; ++k)
-        sum.v[k] = sum.v[k] + grads.coefficient[u] * grads.grad[u].v[k];
+      for (int k = 0; k < kWidth; ++k) sum.v[k] = sum.v[k] + grads.coefficient[u] * grad.v[k];
+    }
   }
   return sum;
 }
@@ -263,8 +268,8 @@ inline int32_t SharedStride(const CudaGroup& group) {
   return floats + ((beside - floats) & (kBanks - 1));
 }
 
-template <int kTables, int kFeatures>
-void FillGroupArgs(const CudaRows& rows, GroupArgs<kTables, kFeatures>& args) {
+template <typename Grad, int kTables, int kFeatures>
+void FillGroupArgs(const CudaRows& rows, GroupArgs<Grad, kTables, kFeatures>& args) {
   const CudaGroup& group = *rows.group;
   args.runs = *rows.runs;
   std::copy(group.tables.begin(), group.tables.end(), args.tables);
@@ -276,6 +281,7 @@ void FillGroupArgs(const CudaRows& rows, GroupArgs<kTables, kFeatures>& args) {
   args.log_lanes = group.log_lanes;
   args.step = rows.step;
   args.compact = rows.compact;
+  args.gradient_type = group.gradient_type;
   args.has_coefficients = args.runs.weighted_slots != nullptr;
   for (const CudaFeature& feature : group.features) args.has_coefficients |= feature.mean;
   args.has_scales = false;
@@ -283,16 +289,22 @@ void FillGroupArgs(const CudaRows& rows, GroupArgs<kTables, kFeatures>& args) {
   args.shared_stride = SharedStride(group);
 }
 
-// Few tables are not to pay for many: arguments travel with each launch. Calls fn with a pair of
-// capacities that holds the group (update_cuda.cu cuts groups to fit the larger).
-// (32,764 bytes of arguments are the most.)
+// Few tables are not to pay for many: arguments travel with each launch. Calls fn with the element
+// of the group's gradients and a pair of capacities that holds the group (update_cuda.cu cuts
+// groups to fit the larger). (32,764 bytes of arguments are the most.)
 inline constexpr int kMaxTables = 80, kMaxFeatures = 256;
 template <typename Fn>
-void WithCapacity(const CudaGroup& group, Fn&& fn) {
-  if (group.tables.size() <= 16 && group.features.size() <= 16)
-    fn.template operator()<16, 16>();
+void WithGroupArgs(const CudaGroup& group, Fn&& fn) {
+  const auto with = [&]<typename Grad>() {
+    if (group.tables.size() <= 16 && group.features.size() <= 16)
+      fn.template operator()<Grad, 16, 16>();
+    else
+      fn.template operator()<Grad, kMaxTables, kMaxFeatures>();
+  };
+  if (group.gradient_type == DType::kF32)
+    with.template operator()<float>();
   else
-    fn.template operator()<kMaxTables, kMaxFeatures>();
+    with.template operator()<uint16_t>();
 }
 
 // Returns as many blocks of `groups` as could be needed, but no more than a few times what the

@@ -45,11 +45,17 @@ struct ExecutorTable {
   }
 };
 
-// The gradient of a row, or of one occurrence of it: scale · (coefficient · data[0 … dim)).
+// The gradient of a row: scale · (coefficient · data[0 … dim)).
 struct ScaledGradient {
   const float* data;
   float coefficient;
-  float scale = 1;  // of a row's sum
+  float scale = 1;
+};
+// The gradient of one occurrence: coefficient · data[0 … dim), each number widened to f32 first.
+template <typename T>
+struct OccurrenceGradient {
+  const T* data;
+  float coefficient;
 };
 
 struct RunSum;
@@ -63,11 +69,12 @@ struct RowUpdateArgs {
   bool wide_rows = false;
   int64_t begin = 0, end = 0;
 
-  // A slot is one row of the incoming gradient (a bag, or an id under NONE): at grad +
-  // slot_offsets[slot] (null: slot · slot_stride), times slot_scales[slot] (null: 1). The payload
-  // is the slot, or, if slots is given, the occurrence's number in the table: then the slot is
-  // slots[payload] and the gradient is also multiplied by sample_weights[payload].
-  const float* grad = nullptr;
+  // A slot is one row of the incoming gradient (a bag, or an id under NONE): from element
+  // slot_offsets[slot] (null: slot · slot_stride) of grad on, times slot_scales[slot] (null: 1).
+  // The payload is the slot, or, if slots is given, the occurrence's number in the table: then the
+  // slot is slots[payload] and the gradient is also multiplied by sample_weights[payload].
+  const void* grad = nullptr;  // of grad_type: f32, f16 or bf16
+  DType grad_type = DType::kF32;
   int64_t slot_stride = 0;
   const int64_t* slot_offsets = nullptr;
   const float* slot_scales = nullptr;
@@ -84,13 +91,25 @@ struct RowUpdateArgs {
                ? static_cast<int64_t>(static_cast<const Occurrence<uint64_t>*>(occurrences)[i].row)
                : static_cast<int64_t>(static_cast<const Occurrence<uint32_t>*>(occurrences)[i].row);
   }
-  // The gradient of an occurrence.
-  TESSERA_HD ScaledGradient GradientOf(uint32_t payload) const {
-    const uint32_t slot = slots != nullptr ? static_cast<uint32_t>(slots[payload]) : payload;
+  // The gradient of an occurrence. REQUIRES: T is the C++ type of grad_type.
+  template <typename T>
+  TESSERA_HD OccurrenceGradient<T> GradientOf(uint32_t payload) const {
+    const uint32_t slot = SlotOf(payload);
     float coefficient = slot_scales != nullptr ? slot_scales[slot] : 1.0f;
     if (slots != nullptr) coefficient = sample_weights[payload] * coefficient;
-    const int64_t offset = slot_offsets != nullptr ? slot_offsets[slot] : slot * slot_stride;
-    return {grad + offset, coefficient};
+    return {static_cast<const T*>(grad) + OffsetOf(slot), coefficient};
+  }
+  // Where the gradient of an occurrence begins.
+  TESSERA_HD const char* GradientAt(uint32_t payload) const {
+    return static_cast<const char*>(grad) + OffsetOf(SlotOf(payload)) * grad_bytes();
+  }
+  TESSERA_HD int64_t grad_bytes() const { return grad_type == DType::kF32 ? 4 : 2; }
+  TESSERA_HD uint32_t SlotOf(uint32_t payload) const {
+    return slots != nullptr ? static_cast<uint32_t>(slots[payload]) : payload;
+  }
+  // In elements of grad.
+  TESSERA_HD int64_t OffsetOf(uint32_t slot) const {
+    return slot_offsets != nullptr ? slot_offsets[slot] : slot * slot_stride;
   }
   TESSERA_HD uint32_t PayloadAt(int64_t i) const {
     return wide_rows ? static_cast<const Occurrence<uint64_t>*>(occurrences)[i].payload

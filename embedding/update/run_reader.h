@@ -33,7 +33,7 @@ inline __attribute__((always_inline)) void PrefetchRow(const ExecutorTable& tabl
 // A run to come.
 struct AheadRun {
   int64_t row;
-  const float* gradient;  // of its first occurrence
+  const char* gradient;  // of its first occurrence
 };
 
 // Gives the runs of a range one after another. Where runs begin is found a block of occurrences at
@@ -43,15 +43,18 @@ template <bool kPlain, typename Step>
 class RunReader {
  public:
   explicit RunReader(const RowUpdateArgs& a)
-      : a_(a), plain_(static_cast<const Occurrence<uint32_t>*>(a.occurrences)), searched_(a.begin) {
+      : a_(a),
+        plain_(static_cast<const Occurrence<uint32_t>*>(a.occurrences)),
+        wide_gradients_(a.grad_type == DType::kF32),
+        searched_(a.begin) {
     FindStarts();
     for (int64_t r = 0; r < kRunsAhead && r < found_; ++r)
       PrefetchRow<Step>(a.table, RowAt(StartOf(r)));
   }
 
   bool done() const { return taken_ == found_; }
-  // The next run's row, and its gradient, in `sum` if it had to be summed. ahead: the run to ask
-  // for, the last one at the end; what else it sums is asked for here.
+  // The next run's row, and its gradient, in `sum` if it had to be summed or widened. ahead: the
+  // run to ask for, the last one at the end; what else it sums is asked for here.
   int64_t Next(float* sum, ScaledGradient& gradient, AheadRun& ahead) {
     if (found_ <= taken_ + kRunsAhead) FindStarts();
     const int64_t far = taken_ + kRunsAhead < found_ ? taken_ + kRunsAhead : found_ - 1;
@@ -60,8 +63,9 @@ class RunReader {
     const int64_t begin = StartOf(taken_++), end = taken_ < found_ ? StartOf(taken_) : a_.end;
     if (a_.summed != nullptr) {
       gradient = {a_.summed, 1.0f};
-    } else if (end == begin + 1) {
-      gradient = a_.GradientOf(PayloadAt(begin));
+    } else if (wide_gradients_ && end == begin + 1) {
+      const auto only = a_.GradientOf<float>(PayloadAt(begin));
+      gradient = {only.data, only.coefficient};
     } else {
       (*a_.run_sum)(a_, begin, end, sum);
       gradient = {sum, 1.0f};
@@ -93,16 +97,17 @@ class RunReader {
       found_ = found;
     }
   }
-  const float* GradientAt(int64_t i) const { return a_.GradientOf(PayloadAt(i)).data; }
+  const char* GradientAt(int64_t i) const { return a_.GradientAt(PayloadAt(i)); }
   // Asks for the gradients of a run's occurrences but the first, as far as they are few.
   __attribute__((always_inline)) void AskForGradients(int64_t second) const {
     for (int64_t i = second, stop = second + kRunsAhead;
          i < stop && i < a_.end && RowAt(i) == RowAt(i - 1); ++i)
-      Prefetch<PrefetchFor::kRead>(GradientAt(i), a_.table.dim * static_cast<long>(sizeof(float)));
+      Prefetch<PrefetchFor::kRead>(GradientAt(i), a_.table.dim * a_.grad_bytes());
   }
 
   const RowUpdateArgs& a_;
   const Occurrence<uint32_t>* plain_;
+  bool wide_gradients_;
   int64_t searched_;               // occurrences
   int64_t found_ = 0, taken_ = 0;  // runs
   int64_t starts_[kRing];

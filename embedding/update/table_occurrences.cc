@@ -21,15 +21,16 @@ const LookupFeature& FeatureOf(const LookupArgs& lookup, int index) {
 // Numbers the slots of a table: the bags of its features one after another; under NONE, their ids.
 struct SlotWriter {
   const LookupArgs& lookup;
-  const float* base;
-  int64_t* offsets;  // null if they follow from the slot's number
-  float* scales;     // null if no feature is MEAN
+  const LookupFeature& base;  // whose gradient's first element is number 0
+  int64_t* offsets;           // null if they follow from the slot's number
+  float* scales;              // null if no feature is MEAN
 
   // Writes the slots of feature f from number `first` on; returns how many.
   int64_t Write(const LookupFeature& f, int64_t first) const {
     const int64_t count = SlotsOf(lookup, f);
+    const int64_t bytes = static_cast<char*>(f.output) - static_cast<char*>(base.output);
     for (int64_t s = 0; offsets != nullptr && s < count; ++s)
-      offsets[first + s] = f.OutputAt<float>(s) - base;
+      offsets[first + s] = bytes / SizeOf(f.output_type) + s * f.output_stride;
     if (scales == nullptr) return count;
     for (int64_t s = 0; s < count; ++s)
       scales[first + s] =
@@ -144,8 +145,9 @@ void TableOccurrences::PlaceSlots(Context& ctx, const LookupArgs& lookup, const 
   TESSERA_CHECK(most <= std::numeric_limits<int32_t>::max(),
                 "update: {} ids for one table in one step; at most 2^31 − 1", most);
   const LookupFeature& first = FeatureOf(lookup, table.features[0]);
-  args_.grad = first.OutputAt<float>(0);
-  SlotWriter writer{lookup, args_.grad, nullptr, nullptr};
+  args_.grad = first.output;
+  args_.grad_type = first.output_type;
+  SlotWriter writer{lookup, first, nullptr, nullptr};
   using Use = OccurrenceBuffers::Use;
   if (table.features.size() == 1)
     args_.slot_stride = first.output_stride;

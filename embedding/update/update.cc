@@ -1,5 +1,6 @@
 #include "embedding/update/update.h"
 
+#include "embedding/update/executor_table.h"
 #include "embedding/update/update_impl.h"
 #include "runtime/device/dispatch.h"
 
@@ -31,8 +32,13 @@ void CheckTable(const LookupArgs& lookup, const UpdateTable& table, size_t index
                   "update, table {}: feature {} of {}", index, f, lookup.features.size());
     const LookupFeature& feature = lookup.features[static_cast<size_t>(f)];
     TESSERA_CHECK_EQ(feature.dim, table.dim, "update, table {}: dim of feature {}", index, f);
-    TESSERA_CHECK_EQ(feature.output_type, DType::kF32, "update, table {}: gradient of feature {}",
-                     index, f);
+    TESSERA_CHECK(IsFloat(feature.output_type),
+                  "update, table {}: gradient of feature {} of type {}; expected f32, f16 or bf16",
+                  index, f, feature.output_type);
+    TESSERA_CHECK_EQ(feature.output_type, internal::GradientTypeOf(lookup, table),
+                     "update, table {}: type of the gradient of feature {}, beside that of its "
+                     "feature {}",
+                     index, f, table.features[0]);
   }
 }
 

@@ -34,8 +34,9 @@ struct UpdateTable {
 };
 
 struct UpdateArgs {
-  // The lookup's arguments, but each feature's output and output_stride are those of the gradient
-  // of its rows, which is f32.
+  // The lookup's arguments, but each feature's output, output_type (f32, f16 or bf16; one for all
+  // features of a table) and output_stride are those of the gradient of its rows. A gradient of 16
+  // bits is widened as it is read: the bits are those of the same numbers in f32.
   LookupArgs lookup;
   std::span<const UpdateTable> tables;
   int64_t step = 1;  // t of the rules: 1 at the first

@@ -18,10 +18,14 @@ namespace {
 
 // ---- long runs: rule-independent
 
+// Blocks that a multiprocessor is to hold: unless told, ptxas spills gradients of 16 bits to hold
+// more.
+constexpr int kChunkBlocksHeld = 4;
+
 // A group of lanes sums a chunk. What is past the row's dim is zero.
-template <int kWidth, int kTables, int kFeatures>
-__global__ void __launch_bounds__(kUpdateThreads)
-    SumChunksKernel(const __grid_constant__ GroupArgs<kTables, kFeatures> a) {
+template <int kWidth, typename Grad, int kTables, int kFeatures>
+__global__ void __launch_bounds__(kUpdateThreads, kChunkBlocksHeld)
+    SumChunksKernel(const __grid_constant__ GroupArgs<Grad, kTables, kFeatures> a) {
   const Lanes lanes(a.log_lanes);
   const uint32_t groups = kUpdateThreads >> a.log_lanes,
                  first = blockIdx.x * groups + (threadIdx.x >> a.log_lanes),
@@ -66,11 +70,11 @@ __global__ void __launch_bounds__(kFoldThreads) FoldChunksKernel(SortedRuns runs
 void SumLongRuns(Context& ctx, const SortedRuns& runs, const std::vector<CudaGroup>& groups) {
   const int64_t most_chunks = runs.bound / kChunk + 1;
   for (const CudaGroup& group : groups)
-    WithCapacity(group, [&]<int kTables, int kFeatures>() {
-      GroupArgs<kTables, kFeatures> args = {};
+    WithGroupArgs(group, [&]<typename Grad, int kTables, int kFeatures>() {
+      GroupArgs<Grad, kTables, kFeatures> args = {};
       FillGroupArgs({&runs, &group}, args);
-      const auto kernel = group.width == 4 ? SumChunksKernel<4, kTables, kFeatures>
-                                           : SumChunksKernel<1, kTables, kFeatures>;
+      const auto kernel = group.width == 4 ? SumChunksKernel<4, Grad, kTables, kFeatures>
+                                           : SumChunksKernel<1, Grad, kTables, kFeatures>;
       Launch(ctx, kernel, BlocksForGroups(ctx, most_chunks, kUpdateThreads >> group.log_lanes),
              dim3(kUpdateThreads), 0, args);
     });
@@ -86,7 +90,8 @@ bool TakesVectors(const LookupArgs& lookup, const UpdateTable& table) {
   for (const void* state : table.states) all &= IsAligned(state, 16);
   for (const int f : table.features) {
     const LookupFeature& feature = lookup.features[static_cast<size_t>(f)];
-    all &= feature.output_stride % 4 == 0 && IsAligned(feature.output, 16);
+    all &= feature.output_stride % 4 == 0 &&
+           IsAligned(feature.output, 4 * SizeOf(feature.output_type));
   }
   return all;
 }
@@ -100,6 +105,7 @@ struct Kind {
   size_t rule;  // place in AnyRule; each custom rule is a kind of its own
   int custom, width, log_lanes;
   int64_t weight_bytes;
+  DType gradient_type;
   auto operator<=>(const Kind&) const = default;
 };
 
@@ -108,8 +114,12 @@ constexpr size_t kNoRule = std::variant_npos;
 Kind KindOf(const LookupArgs& lookup, const UpdateTable& table, int index) {
   const int width = TakesVectors(lookup, table) ? 4 : 1;
   const bool custom = table.rule != nullptr && std::holds_alternative<CustomRule>(*table.rule);
-  return {table.rule != nullptr ? table.rule->index() : kNoRule, custom ? index : -1, width,
-          LogLanes(table.dim, width), SizeOf(table.row_type)};
+  return {table.rule != nullptr ? table.rule->index() : kNoRule,
+          custom ? index : -1,
+          width,
+          LogLanes(table.dim, width),
+          SizeOf(table.row_type),
+          GradientTypeOf(lookup, table)};
 }
 
 CudaTable MakeTable(const UpdateTable& table, uint64_t first_key, size_t first_feature) {
@@ -187,6 +197,7 @@ class Plan {
       groups_.back().first_key = next_key_;
       groups_.back().width = kind.width;
       groups_.back().log_lanes = kind.log_lanes;
+      groups_.back().gradient_type = kind.gradient_type;
     }
     CudaGroup& group = groups_.back();
     group.tables.push_back(MakeTable(table, next_key_, group.features.size()));
@@ -207,8 +218,8 @@ class Plan {
     occurrences_.features.push_back({f.ids, f.num_rows, f.first_bag, next_key_, slot,
                                      static_cast<uint32_t>(f.num_bags), slot_an_id});
     occurrences_.total_bags += f.num_bags;
-    group.features.push_back({f.OutputAt<const float>(0), f.output_stride, f.first_bag, slot,
-                              f.pooling == PoolingType::kMean});
+    group.features.push_back(
+        {f.output, f.output_stride, f.first_bag, slot, f.pooling == PoolingType::kMean});
     next_slot_ += slots;
   }
 

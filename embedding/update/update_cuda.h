@@ -24,7 +24,7 @@ inline constexpr uint32_t kNoChunk = ~0u;
 // A feature whose gradient a table's rows get. A slot is one row of the gradient (a bag, or an id
 // under NONE); all features' slots are numbered together.
 struct CudaFeature {
-  const float* grad;
+  const void* grad;  // of its group's gradient_type
   int64_t stride, first_bag;
   uint32_t first_slot;
   bool mean;
@@ -89,7 +89,8 @@ struct CudaGroup {
   std::vector<int> table_of;  // place of each table in the call
   uint64_t first_key = 0, end_key = 0;
   uint32_t index = 0;
-  int width = 4, log_lanes = 0;  // vectors of `width` columns, 2^log_lanes lanes a row
+  int width = 4, log_lanes = 0;       // vectors of `width` columns, 2^log_lanes lanes a row
+  DType gradient_type = DType::kF32;  // f32, f16 or bf16
   int32_t max_dim = 0;
 };
 

@@ -153,12 +153,13 @@ inline __attribute__((always_inline)) FloatRow RowInPlace(const ExecutorTable& t
 template <typename Step>
 struct AheadRow {
   FloatRow at;
-  const float* gradient;
+  const char* gradient;
+  int64_t gradient_bytes;  // of a column
 
   // The lines at column d.
   __attribute__((always_inline)) void Ask(int64_t d) const {
     PrefetchLine<PrefetchFor::kWrite>(reinterpret_cast<const char*>(at.w + d));
-    PrefetchLine<PrefetchFor::kRead>(reinterpret_cast<const char*>(gradient + d));
+    PrefetchLine<PrefetchFor::kRead>(gradient + d * gradient_bytes);
     for (int s = 0; s < Step::kElementStates; ++s)
       PrefetchLine<PrefetchFor::kWrite>(reinterpret_cast<const char*>(at.states[s] + d));
   }
@@ -295,12 +296,13 @@ inline void UpdateNarrowRow(const Step& step, const ExecutorTable& table, int64_
 
 template <typename Step>
 inline __attribute__((always_inline)) void UpdateF32Elements(const Step& step,
-                                                             const ExecutorTable& table,
-                                                             int64_t row, const AheadRun& ahead,
+                                                             const RowUpdateArgs& a, int64_t row,
+                                                             const AheadRun& ahead,
                                                              const ScaledGradient& gradient,
                                                              BegunRow<Step>& begun) {
+  const ExecutorTable& table = a.table;
   const FloatRow at = RowInPlace<Step>(table, row);
-  const AheadRow<Step> asked = {RowInPlace<Step>(table, ahead.row), ahead.gradient};
+  const AheadRow<Step> asked = {RowInPlace<Step>(table, ahead.row), ahead.gradient, a.grad_bytes()};
   UpdateElements(step, table.dim, at, &asked, gradient, begun);
   if constexpr (requires { step.max_norm; }) LimitNorm(step.max_norm, table.dim, at.w);
 }
@@ -333,7 +335,7 @@ void UpdateF32Runs(const Step& step, const RowUpdateArgs& a) {
     } while (++n < at_once && !runs.done());
     for (int64_t i = 0; i < n; ++i) BeginRow(step, table, rows[i], begun[i]);
     for (int64_t i = 0; i < n; ++i)
-      UpdateF32Elements(step, table, rows[i], ahead[i], gradients[i], begun[i]);
+      UpdateF32Elements(step, a, rows[i], ahead[i], gradients[i], begun[i]);
   }
 }
 
@@ -348,7 +350,7 @@ void UpdateNarrowRuns(const Step& step, const RowUpdateArgs& a) {
     AheadRun ahead;
     const int64_t row = runs.Next(buffer.get(), gradient, ahead);
     PrefetchRow<Step>(a.table, ahead.row);
-    Prefetch<PrefetchFor::kRead>(ahead.gradient, dim * static_cast<long>(sizeof(float)));
+    Prefetch<PrefetchFor::kRead>(ahead.gradient, dim * a.grad_bytes());
     UpdateNarrowRow(step, a.table, row, gradient, buffer.get() + dim);
   }
 }

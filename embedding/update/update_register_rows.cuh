@@ -99,11 +99,10 @@ class RegisterRows {
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
       const int lane = LaneOf(first_run + u), table = found.table(lane);
-      const float* gradient = found.gradient(lane);
       const int64_t at = found.first(lane) + Column();
       const CudaTable& of = a_.tables[table < 0 ? 0 : table];
       const bool wanted = table >= 0 && Column() < of.dim;
-      CopyAsyncIf<16>(Staged(u, 0), gradient + Column(), wanted);
+      AskForGradient(found, lane, wanted, u);
       if constexpr (!IgnoresWeights<Step>())
         CopyAsyncIf<kVectorColumns * sizeof(Row)>(Staged(u, 1),
                                                   static_cast<const Row*>(of.weights) + at, wanted);
@@ -133,6 +132,7 @@ class RegisterRows {
   __device__ __forceinline__ int round() const { return round_; }
 
  private:
+  using Grad = typename Args::Grad;
   using Stored = std::conditional_t<std::is_same_v<Row, float>, float4, uint2>;
 
   static __device__ __forceinline__ int Self() {
@@ -154,6 +154,27 @@ class RegisterRows {
   __device__ __forceinline__ float* Staged(int u, int stream) const {
     return shared_.stages[stage_][u][stream][Self()];
   }
+  // Whether the gradient of a row is of 16 bits: that of an occurrence, not a long run's sum.
+  __device__ __forceinline__ static bool IsNarrow(const FoundRows<Step>& found, int lane) {
+    if constexpr (std::is_same_v<Grad, float>) return false;
+    const RunBounds run = found.run(lane);
+    return run.begin != run.end;
+  }
+  __device__ __forceinline__ void AskForGradient(const FoundRows<Step>& found, int lane,
+                                                 bool wanted, int u) const {
+    const void* gradient = found.gradient(lane);
+    if (IsNarrow(found, lane))
+      CopyAsyncIf<8>(Staged(u, 0), static_cast<const Grad*>(gradient) + Column(), wanted);
+    else
+      CopyAsyncIf<16>(Staged(u, 0), static_cast<const float*>(gradient) + Column(), wanted);
+  }
+  __device__ __forceinline__ Vector<kVectorColumns> StagedGradient(const FoundRows<Step>& found,
+                                                                   int lane, int u) const {
+    if (IsNarrow(found, lane))
+      return WidenAs<kVectorColumns>(
+          LoadRaw<kVectorColumns>(reinterpret_cast<const Grad*>(Staged(u, 0))), a_.gradient_type);
+    return LoadVector<kVectorColumns>(Staged(u, 0));
+  }
   __device__ __forceinline__ void Take(const FoundRows<Step>& found, int first_run) {
     WaitForCopies<1>();
     has_columns_ = 0;
@@ -163,7 +184,7 @@ class RegisterRows {
       table_[u] = table < 0 ? 0 : table;
       const bool has_columns = table >= 0 && Column() < TableOf(u).dim;
       has_columns_ |= static_cast<unsigned>(has_columns) << u;
-      grad_[u] = LoadVector<kVectorColumns>(Staged(u, 0));
+      grad_[u] = StagedGradient(found, LaneOf(first_run + u), u);
       weight_[u] = {};
       if constexpr (!IgnoresWeights<Step>())
         weight_[u] = *reinterpret_cast<const Stored*>(Staged(u, 1));

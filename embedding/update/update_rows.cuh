@@ -226,8 +226,8 @@ __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, cons
   __syncwarp(lanes.mask);
 }
 
-template <typename Step, int kTables, int kFeatures>
-struct RowsArgs : GroupArgs<kTables, kFeatures> {
+template <typename Step, typename Grad, int kTables, int kFeatures>
+struct RowsArgs : GroupArgs<Grad, kTables, kFeatures> {
   Step steps[kTables];
 };
 
@@ -235,9 +235,9 @@ struct RowsArgs : GroupArgs<kTables, kFeatures> {
 // is asked for of a row and of the next ones does.
 constexpr int kBlocksHeld = 3;
 
-template <int kWidth, typename Step, int kTables, int kFeatures>
+template <int kWidth, typename Step, typename Grad, int kTables, int kFeatures>
 __global__ void __launch_bounds__(kUpdateThreads, kBlocksHeld)
-    UpdateRowsKernel(const __grid_constant__ RowsArgs<Step, kTables, kFeatures> a) {
+    UpdateRowsKernel(const __grid_constant__ RowsArgs<Step, Grad, kTables, kFeatures> a) {
   const Lanes lanes(a.log_lanes);
   const uint32_t num_runs = *a.runs.num_runs, groups = blockDim.x >> a.log_lanes,
                  group = threadIdx.x >> a.log_lanes, stride = gridDim.x * groups;
@@ -262,9 +262,9 @@ __global__ void __launch_bounds__(kUpdateThreads, kBlocksHeld)
   }
 }
 
-template <typename Step, typename Row, int kTables, int kFeatures>
+template <typename Step, typename Row, typename Grad, int kTables, int kFeatures>
 __global__ void __launch_bounds__(kRegisterThreads, kRegisterBlocksHeld)
-    UpdateRegisterRowsKernel(const __grid_constant__ RowsArgs<Step, kTables, kFeatures> a) {
+    UpdateRegisterRowsKernel(const __grid_constant__ RowsArgs<Step, Grad, kTables, kFeatures> a) {
   UpdateRegisterRows<Step, Row>(a, DynamicShared<WarpRows<Step>>()[threadIdx.x / kWarp]);
 }
 
@@ -289,8 +289,8 @@ template <typename Step>
 void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step>& steps,
                       const StepsAt<Step>& steps_at) {
   const CudaGroup& group = *rows.group;
-  WithCapacity(group, [&]<int kTables, int kFeatures>() {
-    RowsArgs<Step, kTables, kFeatures> args = {};
+  WithGroupArgs(group, [&]<typename Grad, int kTables, int kFeatures>() {
+    RowsArgs<Step, Grad, kTables, kFeatures> args = {};
     FillGroupArgs(rows, args);
     std::copy(steps.begin(), steps.end(), args.steps);
     if constexpr (FitsRegisters<Step>())
@@ -299,9 +299,10 @@ void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step
         const int64_t runs_of_warp = (kWarp >> group.log_lanes) * args.runs_of_group;
         const dim3 blocks =
             BlocksForGroups(ctx, rows.runs->bound, runs_of_warp * (kRegisterThreads / kWarp));
-        const auto kernel = group.tables[0].row_type == DType::kF32
-                                ? UpdateRegisterRowsKernel<Step, float, kTables, kFeatures>
-                                : UpdateRegisterRowsKernel<Step, uint16_t, kTables, kFeatures>;
+        const auto kernel =
+            group.tables[0].row_type == DType::kF32
+                ? UpdateRegisterRowsKernel<Step, float, Grad, kTables, kFeatures>
+                : UpdateRegisterRowsKernel<Step, uint16_t, Grad, kTables, kFeatures>;
         return LaunchRows(ctx, rows, steps_at, kernel, blocks, dim3(kRegisterThreads),
                           kRegisterRowsShared<Step>, args);
       }
@@ -314,8 +315,8 @@ void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step
     while (threads > kLanes && shared_bytes() > PropertiesOf(ctx.device()).shared_bytes_per_block)
       threads /= 2;
     const dim3 blocks = BlocksForGroups(ctx, rows.runs->bound, threads >> group.log_lanes);
-    const auto kernel = group.width == 4 ? UpdateRowsKernel<4, Step, kTables, kFeatures>
-                                         : UpdateRowsKernel<1, Step, kTables, kFeatures>;
+    const auto kernel = group.width == 4 ? UpdateRowsKernel<4, Step, Grad, kTables, kFeatures>
+                                         : UpdateRowsKernel<1, Step, Grad, kTables, kFeatures>;
     const dim3 block(static_cast<unsigned>(threads));
     const auto shared = static_cast<size_t>(shared_bytes());
     LaunchRows(ctx, rows, steps_at, kernel, blocks, block, shared, args);

@@ -265,9 +265,9 @@ class OutputDistBackward final : public Function {
  private:
   Tensor Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const {
     if (!grad) return Tensor::Zeros(ctx, shape);
-    const Tensor wide = grad.To(ctx, DType::kF32);
     const float limit = x_.form->max_gradient;
-    return limit > 0 ? internal::ClampGradient(ctx, wide, limit) : wide.Contiguous(ctx);
+    return limit > 0 ? internal::ClampGradient(ctx, grad, limit)
+                     : grad.To(ctx, DType::kF32).Contiguous(ctx);
   }
 
   WideRows Incoming(Context& ctx, const std::vector<Tensor>& grads) const {

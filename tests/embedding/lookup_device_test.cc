@@ -124,13 +124,15 @@ TEST_P(LookupDeviceTest, GradientsOfTheWeights) {
   for (const PoolingType pooling : {PoolingType::kSum, PoolingType::kMean})
     for (const std::vector<int64_t>& dims : {std::vector<int64_t>{1, 4}, {31, 128}, {129}})
       for (const DType row : {DType::kF32, DType::kBF16})
-        ExpectCpuWeightGradients({.dims = dims,
-                                  .batch = 4,
-                                  .weighted = true,
-                                  .pooling = pooling,
-                                  .pruned_ids = true,
-                                  .row_type = row,
-                                  .seed = seed++});
+        for (const DType gradient : {DType::kF32, DType::kF16, DType::kBF16})
+          ExpectCpuWeightGradients({.dims = dims,
+                                    .batch = 4,
+                                    .weighted = true,
+                                    .pooling = pooling,
+                                    .pruned_ids = true,
+                                    .row_type = row,
+                                    .gradient_type = gradient,
+                                    .seed = seed++});
 }
 
 TESSERA_INSTANTIATE_DEVICES(LookupDeviceTest);

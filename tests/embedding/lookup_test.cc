@@ -8,6 +8,7 @@
 #include <random>
 #include <tuple>
 
+#include "embedding/lookup/element.h"
 #include "runtime/numbers/lanes.h"
 #include "tests/testing/isa_levels.h"
 #include "tests/testing/random_batch.h"
@@ -71,10 +72,14 @@ class TypedBatch {
     return wrong;
   }
 
-  // The number of weights whose gradients are not those expected, to the bit. REQUIRES: f32 output,
-  // taken for the gradient of the pooled rows here.
+  // The number of weights whose gradients are not those expected, to the bit. The output is taken
+  // for the gradient of the pooled rows here.
   int CountWrongWeightGradients() {
-    for (const Tensor& output : outputs_) FillUniform(ctx_, output, -1, 1);
+    for (const Tensor& output : outputs_) {
+      const Tensor gradient = Tensor::Empty(ctx_, output.shape());
+      FillUniform(ctx_, gradient, -1, 1);
+      output.CopyFrom(ctx_, gradient.To(ctx_, output.dtype()));
+    }
     Tensor grads = Tensor::Full(ctx_, {batch_.num_ids()}, kUntouched);
     LookupWeightGradients(ctx_, args_, grads.data<float>());
     std::vector<float> expected(static_cast<size_t>(batch_.num_ids()), kUntouched);
@@ -125,12 +130,13 @@ class TypedBatch {
   void ExpectWeightGradients(size_t index, std::vector<float>& expected) const {
     const LookupFeature& f = features_[index];
     for (int64_t b = 0; b < f.num_bags; ++b) {
-      const float* grad = f.OutputAt<float>(b);
       for (int64_t i = Offset(f, b); i < Offset(f, b + 1); ++i) {
         double lane[kLanes] = {};
         const float* row = RowOf(index, i);
         for (int64_t d = 0; row && d < f.dim; ++d)
-          lane[d % kLanes] += static_cast<double>(grad[d]) * static_cast<double>(row[d]);
+          lane[d % kLanes] += static_cast<double>(internal::LoadElement(f.output, f.output_type,
+                                                                        b * f.output_stride + d)) *
+                              static_cast<double>(row[d]);
         const auto dot = static_cast<float>(FoldLanes(lane));
         expected[static_cast<size_t>(i)] = f.pooling == PoolingType::kMean
                                                ? MeanScale(Offset(f, b + 1) - Offset(f, b)) * dot
@@ -201,12 +207,15 @@ TEST_P(LookupTest, GivesTheBitsOfTheScalarReferenceForAllTypesInstructionSetsAnd
 TEST_P(LookupTest, WeightGradientsHaveTheBitsOfTheScalarReference) {
   if (Shape().pooling == PoolingType::kNone) return;  // sequences take no weights
   for (const DType row_type : kRowTypes) {
-    Context ctx({.threads = 2});
-    TypedBatch batch(ctx, Shape(), row_type, DType::kF32, /*padding=*/0);
-    for (const IsaLevel level : testing::IsaLevels()) {
-      const testing::ScopedIsa isa(level);
-      EXPECT_EQ(batch.CountWrongWeightGradients(), 0)
-          << ToString(row_type) << " on " << ToString(level);
+    for (const DType gradient_type : kRowTypes) {
+      Context ctx({.threads = 2});
+      TypedBatch batch(ctx, Shape(), row_type, gradient_type, /*padding=*/0);
+      for (const IsaLevel level : testing::IsaLevels()) {
+        const testing::ScopedIsa isa(level);
+        EXPECT_EQ(batch.CountWrongWeightGradients(), 0)
+            << ToString(row_type) << ", gradient " << ToString(gradient_type) << " on "
+            << ToString(level);
+      }
     }
   }
 }
@@ -359,7 +368,9 @@ TEST(Lookup, RefusesWhatMakesNoSense) {
   features[0].output_type = DType::kF64;
   EXPECT_THROW(Lookup(ctx, args), Error);
   features[0].output_type = DType::kF16;
-  EXPECT_THROW(LookupWeightGradients(ctx, args, nullptr), Error);
+  features.push_back(batch.Lookup().features[0]);
+  args.features = features;
+  EXPECT_THROW(LookupWeightGradients(ctx, args, nullptr), Error);  // gradients of two types
 }
 
 }  // namespace

@@ -140,6 +140,47 @@ TEST_P(UpdateDeviceTest, EveryRuleAndRowType) {
       }
 }
 
+// Gradients of 16 bits: rows in registers and in shared memory, runs of each length class.
+TEST_P(UpdateDeviceTest, EveryRuleAndGradientType) {
+  unsigned seed = 7000;
+  for (const AnyRule& rule : AllRules())
+    for (const DType gradient : {DType::kF16, DType::kBF16})
+      for (const PoolingType pooling : kPoolings)
+        ExpectCpuBits({.dims = {3, 4, 20, 64, 132},
+                       .rows = seed % 2 ? 30 : 5,
+                       .batch = seed % 2 ? 9 : 400,
+                       .mean_length = 2,
+                       .weighted = pooling == PoolingType::kSum,
+                       .pooling = pooling,
+                       .skew = 3,
+                       .features_per_table = 2,
+                       .row_type = seed % 3 ? DType::kF32 : DType::kBF16,
+                       .gradient_type = gradient,
+                       .seed = seed++},
+                      {rule});
+}
+
+TEST_P(UpdateDeviceTest, TablesWithGradientsOfSeveralTypesInOneCall) {
+  const BatchShape shape = {.dims = {8, 8, 16, 8}, .rows = 12, .batch = 30};
+  const std::vector<AnyRule> rules = {RowwiseAdagrad{0.1f}};
+  const auto run = [&](Context& on) {
+    BatchShape narrow_shape = shape;
+    narrow_shape.gradient_type = DType::kF16;
+    RandomBatch wide(on, shape), narrow(on, narrow_shape);
+    LookupArgs gradient = wide.Gradient();
+    std::vector<LookupFeature> features(gradient.features.begin(), gradient.features.end());
+    features[1] = narrow.Gradient().features[1];
+    features[2] = narrow.Gradient().features[2];
+    gradient.features = features;
+    const UpdateTables tables(on, wide, shape, rules);
+    Update(on, {gradient, tables.tables(), 3});
+    return tables.Results();
+  };
+  const std::vector<Tensor> expected = run(cpu_), got = run(ctx());
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(SameBits(expected[i], got[i].To(ctx(), Device::Cpu()))) << "tensor " << i;
+}
+
 // Tables of so many rows that keys take 64 bits: sorted by one block, and by all.
 TEST_P(UpdateDeviceTest, KeysOf64Bits) {
   for (const int64_t batch : {10, 400})

@@ -41,6 +41,7 @@ TEST(UpdateSweep, SameBitsEverywhere) {
   for (int c = 0; c < cases; ++c) {
     BatchShape shape = testing::RandomShape(random, {.rows = 5000, .batch = 400});
     shape.row_type = std::array{DType::kF32, DType::kF16, DType::kBF16}[random() % 3];
+    shape.gradient_type = std::array{DType::kF32, DType::kF16, DType::kBF16}[random() % 3];
     const std::vector<AnyRule> rules = {testing::AllRules()[random() % testing::AllRules().size()]};
     const bool stochastic = random() % 2 == 0;
     const auto expected = RunOn(shape, rules, stochastic, IsaLevel::kBaseline, 1);

@@ -185,6 +185,7 @@ bool SameResults(const UpdateTables& a, const UpdateTables& b) {
 struct Types {
   DType row, state;
   bool stochastic;
+  DType gradient = DType::kF32;
 };
 
 class UpdateTest : public ::testing::TestWithParam<std::tuple<PoolingType, bool, double>> {
@@ -198,7 +199,8 @@ class UpdateTest : public ::testing::TestWithParam<std::tuple<PoolingType, bool,
                      .weighted = weighted,
                      .pooling = pooling,
                      .skew = skew,
-                     .row_type = types.row};
+                     .row_type = types.row,
+                     .gradient_type = types.gradient};
     shape.wide_ids = weighted;
     shape.pruned_ids = true;
     shape.features_per_table = 2;
@@ -221,7 +223,8 @@ class UpdateTest : public ::testing::TestWithParam<std::tuple<PoolingType, bool,
         Update(threaded, {batch.Gradient(), got.tables(), step});
       EXPECT_TRUE(SameResults(expected, got))
           << RuleName(rule) << ", rows " << ToString(types.row) << ", states "
-          << ToString(types.state) << ", " << ToString(level) << ", " << threads << " threads";
+          << ToString(types.state) << ", gradients " << ToString(types.gradient) << ", "
+          << ToString(level) << ", " << threads << " threads";
       ++compared;
     }
     return compared;
@@ -231,10 +234,14 @@ class UpdateTest : public ::testing::TestWithParam<std::tuple<PoolingType, bool,
 TEST_P(UpdateTest, GivesTheScalarReferencesBitsOnEveryInstructionSetAndNumberOfThreads) {
   if (std::get<0>(GetParam()) == PoolingType::kNone && std::get<1>(GetParam()))
     GTEST_SKIP() << "SKIPPED: pooling NONE takes no weights, see the lookup's test";
-  const std::vector<Types> all_types = {
-      {DType::kF32, DType::kF32, false},   {DType::kF16, DType::kF32, false},
-      {DType::kBF16, DType::kBF16, false}, {DType::kF16, DType::kF16, true},
-      {DType::kBF16, DType::kF32, true},   {DType::kF32, DType::kBF16, false}};
+  const std::vector<Types> all_types = {{DType::kF32, DType::kF32, false},
+                                        {DType::kF16, DType::kF32, false},
+                                        {DType::kBF16, DType::kBF16, false},
+                                        {DType::kF16, DType::kF16, true},
+                                        {DType::kBF16, DType::kF32, true},
+                                        {DType::kF32, DType::kBF16, false},
+                                        {DType::kF32, DType::kF32, false, DType::kF16},
+                                        {DType::kF16, DType::kBF16, true, DType::kBF16}};
   int compared = 0;
   for (const AnyRule& rule : testing::AllRules())
     for (const Types& types : all_types) compared += Compare(rule, types);
@@ -247,8 +254,13 @@ INSTANTIATE_TEST_SUITE_P(Everything, UpdateTest,
                                             ::testing::Bool(), ::testing::Values(0.0, 6.0)));
 
 // A row hit by so many ids that all threads share its sum.
-TEST(Update, HotRowsAreSummedInTheSameOrderByAnyNumberOfThreads) {
-  const BatchShape shape{.dims = {20}, .rows = 100, .batch = 9000, .mean_length = 6, .skew = 40};
+void ExpectHotRows(DType gradient_type) {
+  const BatchShape shape{.dims = {20},
+                         .rows = 100,
+                         .batch = 9000,
+                         .mean_length = 6,
+                         .skew = 40,
+                         .gradient_type = gradient_type};
   const std::vector<AnyRule> rules = {RowwiseAdagrad{0.1f, 1e-6f}};
   Context ctx({.threads = 1});
   RandomBatch batch(ctx, shape);
@@ -265,6 +277,25 @@ TEST(Update, HotRowsAreSummedInTheSameOrderByAnyNumberOfThreads) {
     Update(threaded, {batch.Gradient(), got.tables(), 1});
     EXPECT_TRUE(SameResults(expected, got)) << threads << " threads";
   }
+}
+
+TEST(Update, HotRowsAreSummedInTheSameOrderByAnyNumberOfThreads) {
+  for (const DType type : {DType::kF32, DType::kBF16}) ExpectHotRows(type);
+}
+
+TEST(Update, RefusesGradientsOfSeveralTypesForOneTable) {
+  const BatchShape shape{.dims = {4}, .features_per_table = 2};
+  const std::vector<AnyRule> rules = {Sgd{0.1f}};
+  Context ctx;
+  RandomBatch batch(ctx, shape);
+  const UpdateTables tables(ctx, batch, shape, rules);
+  LookupArgs gradient = batch.Gradient();
+  std::vector<LookupFeature> features(gradient.features.begin(), gradient.features.end());
+  gradient.features = features;
+  features[1].output_type = DType::kF16;
+  EXPECT_THROW(Update(ctx, {gradient, tables.tables(), 1}), Error);
+  features[0].output_type = features[1].output_type = DType::kI32;
+  EXPECT_THROW(Update(ctx, {gradient, tables.tables(), 1}), Error);
 }
 
 TEST(Update, LeavesUntouchedRowsBitForBit) {

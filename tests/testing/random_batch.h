@@ -23,7 +23,7 @@ struct BatchShape {
   double skew = 0;          // ids ~ rows·u^(1 + skew): larger is more skewed
   bool pruned_ids = false;  // some ids are −1
   int features_per_table = 1;
-  DType row_type = DType::kF32, output_type = DType::kF32;
+  DType row_type = DType::kF32, output_type = DType::kF32, gradient_type = DType::kF32;
   unsigned seed = 1;
 };
 
@@ -83,9 +83,12 @@ class RandomBatch {
                              offsets_[static_cast<size_t>(f * shape.batch)];
       sequences_.push_back(Tensor::Full(ctx, {length, shape.dims[static_cast<size_t>(f) % tables]},
                                         -7, shape.output_type));
-      sequence_grads_.push_back(Normal(ctx, sequences_.back().shape()));
+      sequence_grads_.push_back(
+          Normal(ctx, sequences_.back().shape()).To(ctx, shape.gradient_type));
+      wide_sequence_grads_.push_back(sequence_grads_.back().To(ctx, DType::kF32));
     }
-    pooled_grad_ = Normal(ctx, pooled_.shape());
+    pooled_grad_ = Normal(ctx, pooled_.shape()).To(ctx, shape.gradient_type);
+    wide_pooled_grad_ = pooled_grad_.To(ctx, DType::kF32);
   }
 
   LookupArgs Lookup() { return Args(pooled_, sequences_); }
@@ -104,13 +107,13 @@ class RandomBatch {
   const Tensor& weights() const { return weights_; }
   float weight(int64_t i) const { return weights_ ? weights_.data<float>()[i] : 1.0f; }
   int64_t num_ids() const { return ids_.numel(); }
-  // Row b of feature f (NONE: of its id b) in the output, and in the gradient. REQUIRES: f32; to be
-  // read, on the CPU.
+  // Row b of feature f (NONE: of its id b) in the output, and in the gradient, widened. REQUIRES:
+  // outputs of f32; to be read, on the CPU.
   const float* Output(int f, int64_t b) const {
     return static_cast<const float*>(Block(pooled_, sequences_, f, b));
   }
   const float* Grad(int f, int64_t b) const {
-    return static_cast<const float*>(Block(pooled_grad_, sequence_grads_, f, b));
+    return static_cast<const float*>(Block(wide_pooled_grad_, wide_sequence_grads_, f, b));
   }
   // All outputs.
   std::vector<Tensor> Outputs() const {
@@ -163,8 +166,8 @@ class RandomBatch {
 
   BatchShape shape_;
   std::mt19937 random_;
-  std::vector<Tensor> tables_, sequences_, sequence_grads_;
-  Tensor ids_, device_offsets_, weights_, pooled_, pooled_grad_;
+  std::vector<Tensor> tables_, sequences_, sequence_grads_, wide_sequence_grads_;
+  Tensor ids_, device_offsets_, weights_, pooled_, pooled_grad_, wide_pooled_grad_;
   std::vector<int64_t> offsets_, columns_;
   std::vector<LookupFeature> features_;
 };

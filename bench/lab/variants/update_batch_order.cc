@@ -19,7 +19,7 @@ class RowSums {
  public:
   explicit RowSums(int64_t dim) : dim_(static_cast<size_t>(dim)) {}
 
-  void Add(uint32_t row, const internal::ScaledGradient& gradient) {
+  void Add(uint32_t row, const internal::OccurrenceGradient<float>& gradient) {
     const auto [place, is_new] = places_.try_emplace(row, rows_.size());
     if (is_new) {
       rows_.push_back(row);
