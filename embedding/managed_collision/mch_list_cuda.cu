@@ -109,11 +109,11 @@ struct SwapOne {
   CandidateColumns candidates;
   const uint32_t *best, *worst;
   int64_t swaps;
-  int64_t* evicted;
-  uint32_t* num_evicted;
+  int64_t* evicted;  // [swaps], then their number
   __device__ void operator()(int64_t i) const {
     const int64_t place = worst[swaps - 1 - i], u = best[i];
-    if (list.ids[place] != kNobody) evicted[atomicAdd(num_evicted, 1u)] = list.rows[place];
+    if (list.ids[place] != kNobody)
+      evicted[atomicAdd(reinterpret_cast<Count*>(evicted + swaps), Count{1})] = list.rows[place];
     list.ids[place] = candidates.ids[u];
     if (list.counts != nullptr) list.counts[place] = candidates.counts[u];
     if (list.last != nullptr) list.last[place] = candidates.last[u];
@@ -160,16 +160,19 @@ std::vector<int64_t> CompeteSync(Context& ctx, MchList* list, const CandidateCol
   KeyedNumbers worst(ctx, places);
   ForEach(ctx, places, PlaceKey{columns, score, worst.keys(), worst.numbers()});
   worst.Sort(ctx);
-  const Tensor counts = Tensor::Zeros(ctx, {2}, DType::kI32);
-  ForEach(ctx, most, CountSwaps{best.keys(), worst.keys(), most, counts.data<int32_t>()});
-  const int64_t swaps = ReadScalarSync(ctx, counts.data<int32_t>());
+  const Tensor count = Tensor::Zeros(ctx, {1}, DType::kI32);
+  ForEach(ctx, most, CountSwaps{best.keys(), worst.keys(), most, count.data<int32_t>()});
+  const int64_t swaps = ReadScalarSync(ctx, count.data<int32_t>());
   if (swaps == 0) return {};
-  const Tensor evicted = Tensor::Empty(ctx, {swaps}, DType::kI64);
+  const Tensor evicted = Tensor::Zeros(ctx, {swaps + 1}, DType::kI64);
   ForEach(ctx, swaps,
           SwapOne{columns, candidates, best.numbers(), worst.numbers(), swaps,
-                  evicted.data<int64_t>(), Numbers(counts) + 1});
+                  evicted.data<int64_t>()});
   SortById(ctx, list);
-  return evicted.Rows(0, ReadScalarSync(ctx, counts.data<int32_t>() + 1)).ToVector<int64_t>();
+  // Rows and their number come in one copy: the host waits once.
+  std::vector<int64_t> rows = evicted.ToVector<int64_t>();
+  rows.resize(static_cast<size_t>(rows.back()));
+  return rows;
 }
 
 }  // namespace

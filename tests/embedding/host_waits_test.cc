@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "embedding/managed_collision/growing_index.h"
+#include "embedding/managed_collision/mch_managed_collision_module.h"
 #include "embedding/table_batched_embedding.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/embedding/small_tables.h"
@@ -89,6 +90,29 @@ TEST_F(HostWaitsTest, NoneWithTheCacheOfATableInHostMemory) {
   EXPECT_EQ(Waits(Tables(cached, Table("u", Sgd{0.1f}))), 0);
   cached.cache.scratch_rows = 1;  // room is made by what a batch needs, which the host has to read
   EXPECT_GT(Waits(Tables(cached, Table("u", Sgd{0.1f}))), 0);
+}
+
+// MCH writes ids down in each step, and looks at them in every fourth.
+TEST_F(HostWaitsTest, NoneOfMchBetweenEvictionsAndFewInOne) {
+  for (const MchEviction eviction :
+       {MchEviction::kLfu, MchEviction::kLru, MchEviction::kDistanceLfu}) {
+    MCHManagedCollisionModule mch(
+        {.zch_size = 40, .eviction_policy = {eviction}, .eviction_interval = 4});
+    int64_t between = 0;
+    for (int64_t step = 1; step <= 12; ++step) {
+      std::vector<int64_t> ids(50);
+      std::iota(ids.begin(), ids.end(), 20 * step);
+      const Tensor given = Tensor::From(ctx_, ids);
+      const int64_t before = cuda_emulation::Stats().syncs;
+      mch.Forward(ctx_, {&given, 1}, /*training=*/true);
+      const int64_t waits = cuda_emulation::Stats().syncs - before;
+      if (step % 4 == 0)
+        EXPECT_LE(waits, 8);
+      else if (step > 1)  // the first moves the list to the device
+        between += waits;
+    }
+    EXPECT_EQ(between, 0);
+  }
 }
 
 // Hundreds of windows are looked at before all rows have been freed.
