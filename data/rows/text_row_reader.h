@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data/click_row_stream.h"
-#include "data/rows/ordered_work.h"
+#include "data/ordered_work.h"
 #include "data/rows/row_block.h"
 #include "data/rows/row_rules.h"
 #include "data/rows/text_pieces.h"

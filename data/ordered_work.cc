@@ -1,4 +1,4 @@
-#include "data/rows/ordered_work.h"
+#include "data/ordered_work.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
-#ifndef TESSERA_DATA_ROWS_ORDERED_WORK_H_
-#define TESSERA_DATA_ROWS_ORDERED_WORK_H_
+#ifndef TESSERA_DATA_ORDERED_WORK_H_
+#define TESSERA_DATA_ORDERED_WORK_H_
 // Work on items that are read one after the other and given out in that order, by several threads.
 // No thread waits for the others at the end of a round: a thread that has worked on an item reads
 // the next one, and whoever asks for an item that is not ready does the same.
@@ -61,4 +61,4 @@ class OrderedWork {
 };
 
 }  // namespace tessera
-#endif  // TESSERA_DATA_ROWS_ORDERED_WORK_H_
+#endif  // TESSERA_DATA_ORDERED_WORK_H_

@@ -1,5 +1,5 @@
 // Items of several threads come in their order, and so do errors.
-#include "data/rows/ordered_work.h"
+#include "data/ordered_work.h"
 
 #include <gtest/gtest.h>
 
