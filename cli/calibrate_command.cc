@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/rank_layout.h"
+#include "cli/ranks/wrong_start.h"
 #include "cli/show/log.h"
 #include "cli/show/measure_progress.h"
 #include "cli/show/numbers.h"
@@ -90,8 +91,10 @@ std::optional<MachineProfile> Measure(const Flags& flags) {
     RunLocalRanks(ChooseRanks(flags), measure);
     return profile;
   }
-  if (flags.ranks > 0) throw Error("--ranks under mpirun, which says itself how many there are");
-  RunMpiRank({.comm_thread = MpiLocalSize() <= MachineCores()}, [&](Communicator& comm) {
+  const char* wrong =
+      flags.ranks > 0 ? "--ranks under mpirun, which says itself how many there are" : "";
+  RunMpiRank(MpiOptionsOf(/*own_thread=*/false), [&](Communicator& comm) {
+    ThrowWrongSync({.claims = "", .start = wrong}, comm);
     measure(comm);
     return 0;
   });

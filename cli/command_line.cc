@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/ranks/wrong_start.h"
 #include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "cli/wrapped_text.h"
@@ -147,11 +148,11 @@ int ExitOnParse(const CLI::App& app, const CLI::ParseError& error, const ChosenW
   const bool no_command = app.get_subcommands().empty() && !app.remaining().empty();
   const bool unexpected = no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   if (error.get_exit_code() == 0 && !no_command) return AfterOutput(app.exit(error));
-  if (const std::string text = ElsewhereText(app, chosen, line); !text.empty())
-    return Fail(Format("{} (see {} --help)", text, CommandPath(app)));
-  return Fail(Format("{}{} (see {} --help)",
-                     unexpected ? Unexpected(app, line) : MistakeText(error.what()),
-                     Suggestion(app), CommandPath(app)));
+  const std::string command = CommandPath(app);
+  std::string text = ElsewhereText(app, chosen, line);
+  if (text.empty())
+    text = (unexpected ? Unexpected(app, line) : MistakeText(error.what())) + Suggestion(app);
+  return SayWrongFlags(command, Format("{} (see {} --help)", text, command));
 }
 
 // The names of the commands: "train, generate or inspect".
@@ -391,7 +392,7 @@ int RunCommandLine(int argc, char** argv, const std::string& description, const 
     return ExitOnParse(app, error, chosen, words);
   } catch (const Error& error) {
     SetLog(chosen.log);
-    return Fail(ErrorText(error));
+    return SayWrongFlags(CommandPath(app), ErrorText(error));
   }
   SetLog(chosen.log);
   return DoChosen(app, chosen.work);

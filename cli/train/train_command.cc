@@ -13,6 +13,7 @@
 #include "cli/gpu_ranks.h"
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
+#include "cli/ranks/wrong_start.h"
 #include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"

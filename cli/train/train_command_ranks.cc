@@ -1,13 +1,14 @@
 #include "cli/train/train_command_ranks.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "cli/plan/auto_plan.h"
 #include "cli/rank_layout.h"
-#include "cli/show/error_text.h"
+#include "cli/ranks/wrong_start.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/train/flags/rank_flags.h"
@@ -34,9 +35,6 @@ bool PipelineNeedsThread(const TrainFlags& flags) {
   return flags.pipeline != ToString(PipelineKind::kNone);
 }
 
-// Ranks on several hosts learn of each other's failures by messages alone.
-bool OnSeveralHosts() { return MpiLocalSize() > 0 && MpiLocalSize() < MpiSize(); }
-
 // Reports the rank's end before any other rank can see it.
 int Reported(const std::function<int(Communicator*)>& fn, Communicator& comm) {
   try {
@@ -47,6 +45,17 @@ int Reported(const std::function<int(Communicator*)>& fn, Communicator& comm) {
     ReportEnd(1);
     throw;
   }
+}
+
+// mpirun binds each of two ranks to a core, unless it is told otherwise.
+void WarnOfBinding(const TrainFlags& flags) {
+  const int here = std::max(1, MpiLocalSize()), share = MachineCores() / here;
+  const bool told = flags.threads > 0 || std::getenv("TESSERA_THREADS") != nullptr;
+  if (MpiRank() != 0 || told || DefaultThreads(here) >= share) return;
+  Warn(
+      Format("rank 0 is bound to {} of the machine's {}, so it works with as many threads: "
+             "mpirun --bind-to none, or --map-by slot:PE={}, lets each rank use its share",
+             DefaultThreads(here), Counted(MachineCores(), "core"), share));
 }
 
 int OnLocalRanks(int ranks, const std::function<int(Communicator*)>& fn) {
@@ -75,14 +84,10 @@ bool WithRanks(const TrainFlags& flags) {
 
 int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn) {
   if (UnderMpirun()) {
-    MpiOptions options;
-    options.comm_thread =
-        PipelineNeedsThread(flags) || OnSeveralHosts() || MpiLocalSize() <= MachineCores();
+    WarnOfBinding(flags);
+    MpiOptions options = MpiOptionsOf(PipelineNeedsThread(flags));
     options.rank_timeout_s = flags.rank_timeout.value_or(options.rank_timeout_s);
     options.on_loss = ReportLoss;
-    options.line_of_all = [](const ErrorOfAllRanks& error) {
-      return LastErrorLine(ErrorText(error));
-    };
     return RunMpiRank(options, [&](Communicator& comm) { return Reported(fn, comm); });
   }
   if (!flags.ranks) return fn(nullptr);
@@ -95,13 +100,6 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
 void OnAllAlike(Communicator* comm, const std::function<void()>& fn) {
   if (comm == nullptr) return fn();
   CallAlikeSync(*comm, fn);
-}
-
-void ThrowWrongSync(const WrongStart& wrong, Communicator& comm) {
-  const std::string claims =
-      InvokeOnRankAndBroadcastBytes(comm, 0, "claims of outputs", [&] { return wrong.claims; });
-  if (!claims.empty()) throw ErrorOfAllRanks(claims);
-  ThrowTogetherSync(comm, wrong.claims.empty() ? wrong.start : wrong.claims);
 }
 
 int SignalOfRanks(Communicator* comm, int mine) {

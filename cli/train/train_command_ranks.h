@@ -30,14 +30,6 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
 // Every rank calls; without ranks `comm` is null.
 void OnAllAlike(Communicator* comm, const std::function<void()>& fn);
 
-// The mistakes in a start of processes, said once they have met; "" where there is none.
-struct WrongStart {
-  std::string claims;  // of outputs, which the first process makes for all
-  std::string start;   // of all else that each finds
-};
-// Throws what is wrong on all ranks once, and what is wrong on one with its rank. Every rank calls.
-void ThrowWrongSync(const WrongStart& wrong, Communicator& comm);
-
 // The signal that stopped the ranks, one of which alone may have got it: the first rank's that has
 // one. Every rank calls.
 int SignalOfRanks(Communicator* comm, int mine);

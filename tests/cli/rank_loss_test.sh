@@ -22,6 +22,22 @@ lose() {
 lose -STOP "has been stopped for 2 s \(SIGSTOP\)"
 lose -KILL "ended without taking leave: it was killed, or crashed"
 
+# ---- a rank that is lost before it has met the others
+# lost_at_start COMMAND TEXT: a job of three ranks whose last runs the command first ends in some
+# seconds, and says the text of rank 2.
+lost_at_start() {
+  local begin=$SECONDS train=("$tessera" train --config long.json --rank-timeout 2)
+  timeout 60 "${mpirun[@]}" -n 2 "${train[@]}" : -n 1 bash -c "$1; exec \"\$@\"" rank \
+    "${train[@]}" >out 2>err && fail "$1: the job ended well"
+  [ $((SECONDS - begin)) -lt 30 ] || fail "$1: it took $((SECONDS - begin)) s to end: $(cat err)"
+  grep -qE "$2" err || fail "$1: $(cat err)"
+}
+lost_at_start 'kill -STOP $$' \
+  "^rank [01]: waited in .*: rank 2 \(process [0-9]+ on .*\) has been stopped for 2 s \(SIGSTOP\)"
+lost_at_start 'sleep 3; exit 0' \
+  "exited due to process rank 2 "
+lost_at_start 'sleep 3; kill -KILL $$' "process rank 2 with PID [0-9]+ .* exited on signal 9"
+
 # ---- a step that takes longer than the time-out, and a debugger that holds a rank
 "${mpirun[@]}" -n 2 "$tessera" train --config long.json --plan row_wise --rank-timeout 0.05 \
   --train-rows 0:300000 --batch-size 300000 >out 2>err ||

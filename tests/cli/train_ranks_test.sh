@@ -205,3 +205,12 @@ has out "embeddings, their gradients and dense ones travel as fp32/fp32/bf16"
 near alone.json dense.json
 fails_saying "this saves checkpoints in a folder" train --config two.json --ranks 2 \
   --checkpoint threads.safetensors
+
+# ---- a rank that mpirun has bound to fewer cores than its share is told so
+if [ "$("${mpirun[@]}" -n 1 nproc)" -lt "$(nproc)" ]; then
+  "${mpirun[@]}" -n 1 "$tessera" train --config small.json >out 2>err || fail "bound: $(cat err)"
+  has err "rank 0 is bound to 1 of the machine's $(nproc) cores"
+  "${mpirun[@]}" -n 1 --bind-to none "$tessera" train --config small.json >out 2>err ||
+    fail "not bound: $(cat err)"
+  lacks err "is bound to"
+fi

@@ -1,4 +1,4 @@
-// What launchers of MPI tell a process of its rank. No MPI is started.
+// Processes that launchers of MPI start know their rank. No MPI is started here.
 #include <gtest/gtest.h>
 
 #include <array>

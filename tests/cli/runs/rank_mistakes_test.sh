@@ -28,6 +28,23 @@ once "nothing.json" train --config nothing.json
 once "of memory" train --config small.json --memory-limit 1K
 once "expected num_parts" train --config small.json \
   --set 'managed_collision={"kind": "growing"}'
+
+# ---- words that the parser of flags refuses
+once "--epcohs 7: not expected by tessera train; did you mean --epochs?" \
+  train --config small.json --epcohs 7
+once "--batch-size: expected a whole number" train --config small.json --batch-size two
+! "${mpirun[@]}" -n 3 "$tessera" calibrate --ranks 2 >out 2>err || fail "calibrate went along"
+[ "$(grep -c "^tessera: --ranks under mpirun" err)" -eq 1 ] || fail "--ranks: $(cat err)"
+for line in "calibrate --quik" "trian" "inspect --foo"; do
+  ! "${mpirun[@]}" -n 3 "$tessera" $line >out 2>err || fail "it went along: $line"
+  [ "$(grep -c "^tessera: " err)" -eq 1 ] || fail "$line: expected one line: $(cat err)"
+done
+! "${mpirun[@]}" -n 1 "$tessera" train --config small.json --checkpoint new : \
+  -n 1 "$tessera" train --config small.json --checkpoint new --rank-timeout x >out 2>err ||
+  fail "it went along with a wrong flag"
+[ "$(grep -c "rank 1: --rank-timeout" err)" -eq 1 ] || fail "expected rank 1 once: $(cat err)"
+[ ! -e new ] || fail "something was left: $(ls -a new)"
+
 run 0 train --config small.json --checkpoint there.safetensors
 fails_saying "there.safetensors" train --config small.json --ranks 3 --checkpoint there.safetensors
 
