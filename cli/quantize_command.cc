@@ -256,7 +256,7 @@ int Quantize(Flags& flags) {
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
   const TrainConfig read_config = serve::ReadConfig(checkpoint, config);
-  CheckWritingMemory(read_config, options, there);
+  CheckWritingMemory(checkpoint, read_config, options, there);
   WarnOfRawIds(options.prune, read_config);
   if (!flags.scored.data.empty()) CheckScoringMemory(checkpoint, config, there);
   if (budget.share > 0 || budget.error > 0)

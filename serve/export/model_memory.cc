@@ -66,18 +66,20 @@ void CheckServingMemory(const ModelSpec& spec, const ServingLoad& load, const Me
              kOtherLimit));
 }
 
-std::vector<MemoryPart> MemoryOfWriting(const TrainConfig& config,
+std::vector<MemoryPart> MemoryOfWriting(const Checkpoint& checkpoint, const TrainConfig& config,
                                         const WriteModelOptions& options) {
   constexpr double kEntry = 2 * kNumber;  // an id and its row
   std::vector<MemoryPart> pruned, raw;
   double most_rows = 0;  // of a table while it is looked at: a norm or count and an id, each row
-  for (const EmbeddingBagConfig& table : config.tables) {
-    const auto rows = static_cast<double>(table.num_embeddings);
+  const std::vector<RowSource> sources = RowsOf(checkpoint, config);
+  for (size_t t = 0; t < config.tables.size(); ++t) {
+    const EmbeddingBagConfig& table = config.tables[t];
+    const auto rows = static_cast<double>(sources[t].rows);
     const bool has_raw_ids = HasRawIds(config, table);
     if (!has_raw_ids && !options.prune.any()) continue;
     most_rows = std::max(most_rows, rows);
     if (has_raw_ids)
-      raw.push_back({table.name, kEntry * rows + SlotBytes(table.num_embeddings)});
+      raw.push_back({table.name, kEntry * rows + SlotBytes(sources[t].rows)});
     else  // the ids that are kept, twice, their entries, and the remap
       pruned.push_back({table.name, (2 * kNumber + kEntry + kEntry) * rows});
   }
@@ -88,10 +90,10 @@ std::vector<MemoryPart> MemoryOfWriting(const TrainConfig& config,
           {"the dense part", DenseBytes(spec)}};
 }
 
-void CheckWritingMemory(const TrainConfig& config, const WriteModelOptions& options,
-                        const MemoryThere& there) {
+void CheckWritingMemory(const Checkpoint& checkpoint, const TrainConfig& config,
+                        const WriteModelOptions& options, const MemoryThere& there) {
   CheckMemory(
-      "writing the model", MemoryOfWriting(config, options), there,
+      "writing the model", MemoryOfWriting(checkpoint, config, options), there,
       Format("{}{}", options.prune.any() ? "Without --prune and its siblings it takes less. " : "",
              kOtherLimit));
 }

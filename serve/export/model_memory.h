@@ -21,11 +21,13 @@ std::vector<MemoryPart> MemoryOfServing(const ModelSpec& spec, const ServingLoad
 // Throws Error where that is more than there is; it says what would fit.
 void CheckServingMemory(const ModelSpec& spec, const ServingLoad& load, const MemoryThere& there);
 
-// Memory of WriteModel: state of raw ids that it holds while it streams the rows.
-std::vector<MemoryPart> MemoryOfWriting(const TrainConfig& config,
+// Memory of WriteModel: state of raw ids that it holds while it streams the rows, of which
+// `checkpoint` says how many are in use. Throw Error for a checkpoint that is not the
+// configuration's.
+std::vector<MemoryPart> MemoryOfWriting(const Checkpoint& checkpoint, const TrainConfig& config,
                                         const WriteModelOptions& options);
-void CheckWritingMemory(const TrainConfig& config, const WriteModelOptions& options,
-                        const MemoryThere& there);
+void CheckWritingMemory(const Checkpoint& checkpoint, const TrainConfig& config,
+                        const WriteModelOptions& options, const MemoryThere& there);
 
 }  // namespace tessera::serve
 #endif  // TESSERA_SERVE_EXPORT_MODEL_MEMORY_H_
