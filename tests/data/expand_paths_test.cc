@@ -28,7 +28,9 @@ TEST(ExpandPaths, APipeIsGivenOnce) {
   const std::string pipe = TempPath("pipe"), file = WriteFile("plain.csv", "");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(ExpandPaths({pipe, file, file}), (Paths{pipe, file, file}));
-  EXPECT_EQ(ErrorOf([&] { ExpandPaths({pipe, file, pipe}); }),
+  EXPECT_EQ(ErrorOf([&] {
+              ExpandPaths({pipe, file, pipe});
+            }),
             pipe + ": it can be read once, but is given twice: expected it once");
 }
 
