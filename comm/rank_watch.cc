@@ -37,12 +37,12 @@ bool HasEnded(pid_t pid, int fd) {
 
 RankWatch::RankWatch(const std::map<int, RankProcess>& others, double timeout_s,
                      std::function<void(int, const std::string&)> on_loss)
-    : timeout_(timeout_s),
-      interval_(std::clamp(static_cast<int64_t>(timeout_s * 1000 / 10), int64_t{10}, int64_t{500})),
+    : interval_(std::clamp(static_cast<int64_t>(timeout_s * 1000 / 10), int64_t{10}, int64_t{500})),
+      stopped_(timeout_s, interval_),
       on_loss_(std::move(on_loss)),
       wake_(eventfd(0, EFD_CLOEXEC)) {
   for (const auto& [rank, process] : others)
-    watched_.push_back({rank, process, OpenProcess(process.pid), {}});
+    watched_.push_back({rank, process, OpenProcess(process.pid)});
   thread_ = std::thread([this] { Watch(); });
 }
 
@@ -72,35 +72,19 @@ void RankWatch::Watch() {
 }
 
 std::map<int, std::string> RankWatch::Look() {
-  const Clock::time_point now = Clock::now();
-  // This process was stopped itself: the others had no time to go on.
-  const bool was_stopped = now - last_look_ > timeout_ / 2 + 4 * interval_;
-  last_look_ = now;
+  stopped_.BeginLook();
   std::map<int, std::string> lost;
-  for (Watched& watched : watched_) {
-    if (was_stopped) watched.stopped_at.reset();
-    if (std::string what = LookAt(watched, now); !what.empty())
+  for (const Watched& watched : watched_)
+    if (std::string what = LookAt(watched); !what.empty())
       lost.emplace(watched.rank, std::move(what));
-  }
   return lost;
 }
 
-std::string RankWatch::LookAt(Watched& watched, Clock::time_point now) {
+std::string RankWatch::LookAt(const Watched& watched) {
   if (HasEnded(watched.process.pid, watched.fd))
     return NameOf(watched.rank, watched.process) +
            " ended without taking leave: it was killed, or crashed";
-  return LookAtStopped(watched, now);
-}
-
-std::string RankWatch::LookAtStopped(Watched& watched, Clock::time_point now) {
-  if (StateOf(watched.process.pid) != 'T') {
-    watched.stopped_at.reset();
-    return {};
-  }
-  if (!watched.stopped_at) watched.stopped_at = now;
-  if (now - *watched.stopped_at < timeout_) return {};
-  return Format("{} has been stopped for {} s (SIGSTOP)", NameOf(watched.rank, watched.process),
-                timeout_.count());
+  return stopped_.LookAt(watched.rank, watched.process);
 }
 
 void RankWatch::Lose(const std::map<int, std::string>& lost) {

@@ -6,12 +6,12 @@
 #include <chrono>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "comm/rank_process.h"
+#include "comm/stopped_processes.h"
 
 namespace tessera::internal {
 
@@ -28,12 +28,10 @@ class RankWatch {
   RankWatch& operator=(const RankWatch&) = delete;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Watched {
     int rank;
     RankProcess process;
-    int fd;                                       // readable once it has ended; -1: has ended
-    std::optional<Clock::time_point> stopped_at;  // when it was first seen so
+    int fd;  // readable once it has ended; -1: has ended
   };
 
   void Watch();
@@ -41,16 +39,14 @@ class RankWatch {
   bool Sleep(std::chrono::milliseconds time);
   // The ranks that are lost now, and what is wrong with each.
   std::map<int, std::string> Look();
-  std::string LookAt(Watched& watched, Clock::time_point now);
-  std::string LookAtStopped(Watched& watched, Clock::time_point now);
+  std::string LookAt(const Watched& watched);
   void Lose(const std::map<int, std::string>& lost);
 
-  const std::chrono::duration<double> timeout_;
   const std::chrono::milliseconds interval_;
+  StoppedProcesses stopped_;
   const std::function<void(int, const std::string&)> on_loss_;
   std::vector<Watched> watched_;
   int wake_;  // an eventfd
-  Clock::time_point last_look_ = Clock::now();
   std::thread thread_;
 };
 

@@ -1,11 +1,13 @@
 #include "comm/mpi/mpi_start_watch.h"
 
 #include <dirent.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -55,18 +57,12 @@ std::map<pid_t, int> RanksIn(const std::string& job) {
   return ranks;
 }
 
-std::string NameOfProcess(int rank, pid_t pid) {
-  RankProcess process = ThisProcess();
-  process.pid = pid;
-  return NameOf(rank, process);
-}
-
 }  // namespace
 
 MpiStartWatch::MpiStartWatch(double timeout_s, std::function<void(const LostRank&)> on_loss)
-    : timeout_(timeout_s),
-      interval_(
+    : interval_(
           std::clamp(static_cast<int64_t>(timeout_s * 1000 / 10), int64_t{100}, int64_t{500})),
+      stopped_(timeout_s, interval_),
       on_loss_(std::move(on_loss)) {
   if (timeout_s <= 0 || MpiLocalSize() < 2 || JobOfThisProcess().empty()) return;
   thread_ = StartThread("watch over the ranks that start", [this] { Watch(); });
@@ -96,19 +92,13 @@ void MpiStartWatch::Watch() {
 }
 
 std::optional<LostRank> MpiStartWatch::Look() {
-  const Clock::time_point now = Clock::now();
-  // This process was stopped itself: the others had no time to go on.
-  if (now - last_look_ > timeout_ / 2 + 4 * interval_) stopped_.clear();
-  last_look_ = now;
-  std::map<pid_t, Clock::time_point> before = std::move(stopped_);
-  stopped_.clear();
+  stopped_.BeginLook();
+  RankProcess process = ThisProcess();
   for (const auto& [pid, rank] : RanksIn(JobOfThisProcess())) {
-    if (rank == MpiRank() || StateOf(pid) != 'T') continue;
-    const Clock::time_point since = before.try_emplace(pid, now).first->second;
-    stopped_[pid] = since;
-    if (now - since >= timeout_)
-      return LostRank{rank, Format("{} has been stopped for {} s (SIGSTOP)",
-                                   NameOfProcess(rank, pid), timeout_.count())};
+    if (rank == MpiRank()) continue;
+    process.pid = pid;
+    if (std::string what = stopped_.LookAt(rank, process); !what.empty())
+      return LostRank{rank, std::move(what)};
   }
   return {};
 }

@@ -5,18 +5,16 @@
 // it finds them by what PMIx launchers (Open MPI's mpirun, Slurm) put into their environments.
 // Where that cannot be read, and for ranks on other hosts, it does nothing. mpirun itself ends a
 // job in which a process ends before it has started MPI.
-#include <sys/types.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "comm/mpi/mpi_communicator.h"
+#include "comm/stopped_processes.h"
 
 namespace tessera::internal {
 
@@ -31,16 +29,13 @@ class MpiStartWatch {
   MpiStartWatch& operator=(const MpiStartWatch&) = delete;
 
  private:
-  using Clock = std::chrono::steady_clock;
   void Watch();
   // The first rank that is lost, if one is.
   std::optional<LostRank> Look();
 
-  const std::chrono::duration<double> timeout_;
   const std::chrono::milliseconds interval_;
+  StoppedProcesses stopped_;
   const std::function<void(const LostRank&)> on_loss_;
-  std::map<pid_t, Clock::time_point> stopped_;  // since when, by process
-  Clock::time_point last_look_ = Clock::now();
   std::mutex mutex_;
   std::condition_variable wake_;
   bool started_ = false;
