@@ -52,21 +52,14 @@ std::string OutOfRange(const NumberRange& of, std::string& text) {
              : NumberExpected(of.real_low, of.real_high, text);
 }
 
-// Says why a command fails; returns its exit code.
-int Fail(const std::string& why) {
-  const std::string line = LastErrorLine(why);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  return 1;
-}
-
 // The exit code of a command that ends with `code`: if standard output could not be written (a full
 // disk), every command fails.
 int AfterOutput(int code) {
   errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
-  const int failed = Fail("standard output could not be written" +
-                          (errno == 0 ? "" : std::string(": ") + std::strerror(errno)));
+  const int failed = SayLastError("standard output could not be written" +
+                                  (errno == 0 ? "" : std::string(": ") + std::strerror(errno)));
   return code == 0 ? failed : code;
 }
 
@@ -173,11 +166,12 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
 }
 
 int DoChosen(const CLI::App& app, const Work& work) {
-  if (!work) return Fail(Format("expected a command: {} (see tessera --help)", CommandNames(app)));
+  if (!work)
+    return SayLastError(Format("expected a command: {} (see tessera --help)", CommandNames(app)));
   try {
     return AfterOutput(work());
   } catch (const std::exception& error) {
-    return Fail(ErrorText(error));
+    return SayLastError(ErrorText(error));
   }
 }
 

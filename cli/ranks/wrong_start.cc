@@ -1,7 +1,6 @@
 #include "cli/ranks/wrong_start.h"
 
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 #include "cli/show/error_text.h"
@@ -47,9 +46,7 @@ int SayWrongFlags(const std::string& command, const std::string& why) {
       return 1;
     });
   if (UnderMpirun() && MpiRank() > 0) std::this_thread::sleep_for(kToBeEnded);
-  const std::string line = LastErrorLine(why);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  return 1;
+  return SayLastError(why);
 }
 
 }  // namespace tessera::cli

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -138,6 +139,12 @@ void NoteError(const std::string& message, const LogFields& fields) {
 std::string LastErrorLine(const std::string& message) {
   const Form form = TheState().options.format == "json" ? Form::kJson : Form::kPlain;
   return LineOf(form, LogLevel::kError, message, {}) + "\n";
+}
+
+int SayLastError(const std::string& why) {
+  const std::string line = LastErrorLine(why);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  return 1;
 }
 
 std::optional<std::string> ErrorOfLine(const std::string& line) {

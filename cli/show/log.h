@@ -49,6 +49,8 @@ void Warn(const std::string& message, const LogFields& fields = {});
 void NoteError(const std::string& message, const LogFields& fields = {});
 // The last line of a command that fails, with its end.
 std::string LastErrorLine(const std::string& message);
+// Says why the command fails, as its last line; returns its exit code.
+int SayLastError(const std::string& why);
 // The message of such a line, in either form; absent for any other line.
 std::optional<std::string> ErrorOfLine(const std::string& line);
 

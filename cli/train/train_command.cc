@@ -1,6 +1,5 @@
 // tessera train: trains a model by its configuration, on files of rows or on synthetic data.
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <functional>
 #include <memory>
