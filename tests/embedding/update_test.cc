@@ -283,21 +283,6 @@ TEST(Update, HotRowsAreSummedInTheSameOrderByAnyNumberOfThreads) {
   for (const DType type : {DType::kF32, DType::kBF16}) ExpectHotRows(type);
 }
 
-TEST(Update, RefusesGradientsOfSeveralTypesForOneTable) {
-  const BatchShape shape{.dims = {4}, .features_per_table = 2};
-  const std::vector<AnyRule> rules = {Sgd{0.1f}};
-  Context ctx;
-  RandomBatch batch(ctx, shape);
-  const UpdateTables tables(ctx, batch, shape, rules);
-  LookupArgs gradient = batch.Gradient();
-  std::vector<LookupFeature> features(gradient.features.begin(), gradient.features.end());
-  gradient.features = features;
-  features[1].output_type = DType::kF16;
-  EXPECT_THROW(Update(ctx, {gradient, tables.tables(), 1}), Error);
-  features[0].output_type = features[1].output_type = DType::kI32;
-  EXPECT_THROW(Update(ctx, {gradient, tables.tables(), 1}), Error);
-}
-
 TEST(Update, LeavesUntouchedRowsBitForBit) {
   const BatchShape shape{.dims = {16}, .rows = 1000, .batch = 5};
   const std::vector<AnyRule> rules = {
@@ -409,16 +394,6 @@ TEST(Update, TakesRulesFromOutsideTheLibrary) {
     UpdateByTheBook(sign, 1, OccurrencesOf(batch, batch.ids(ctx), shape, t), expected.tables()[t]);
   Update(ctx, {batch.Gradient(), got.tables(), 1});
   EXPECT_TRUE(SameResults(expected, got));
-}
-
-TEST(Update, RefusesRulesThatUpdateNothing) {
-  Context ctx;
-  RandomBatch batch(ctx, {});
-  for (const AnyRule& rule : {AnyRule(Dense{}), AnyRule(None{})}) {
-    const std::vector<AnyRule> rules = {rule};
-    const UpdateTables tables(ctx, batch, {}, rules);
-    EXPECT_THROW(Update(ctx, {batch.Gradient(), tables.tables(), 1}), Error);
-  }
 }
 
 }  // namespace
