@@ -188,6 +188,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
 }
 
 std::vector<DistFeature> ShardedTables::ReadFeatures(Context& ctx, const KeyedJaggedTensor& kjt) {
+  kjt.FindTotals(ctx);
   std::vector<internal::ReadFeature> read;
   std::vector<DistFeature> features;
   for (const EmbeddingFeature& f : features_) {

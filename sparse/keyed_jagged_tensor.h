@@ -54,6 +54,9 @@ struct KeyedJaggedTensorArgs {
   std::optional<int64_t> stride = {};                // checked if given; without keys, kept
   StridePerKeyPerRank stride_per_key_per_rank = {};  // empty: every key has the same batch
   InverseIndices inverse_indices = {};
+  // Sums of the keys' lengths, where they are known: lengths on a device are then not read back to
+  // find them. Checked against the lengths on a CPU, against the number of values on a device.
+  std::vector<int64_t> length_per_key = {};
   bool unique_keys = true;  // false: a key may come again, as in bucketized input
 };
 
@@ -129,7 +132,7 @@ class KeyedJaggedTensor {
   const InverseIndices* inverse_indices_or_none() const;
 
   // Values of key f, and where they begin: [F] and [F+1]; the same in bags. Where the first two are
-  // not known yet, Sync finds them faster than they do themselves.
+  // not known yet, FindTotals finds them faster than they do themselves.
   const std::vector<int64_t>& length_per_key() const;
   const std::vector<int64_t>& offset_per_key() const;
   const std::vector<int64_t>& lengths_offset_per_key() const {
@@ -167,6 +170,9 @@ class KeyedJaggedTensor {
   // All parts on `device`, moved as one (MovedTogether): to a GPU nobody waits, and what the host
   // knows stays known. Gradients don't flow through it. REQUIRES: ctx is on the GPU in question.
   KeyedJaggedTensor To(Context& ctx, Device device) const;
+  // Finds length_per_key and offset_per_key on ctx's device, and waits for it unless they are
+  // known.
+  void FindTotals(Context& ctx) const;
   // Lengths, offsets and totals of keys all made; offsets forgotten, as values need lengths alone.
   const KeyedJaggedTensor& Sync(Context& ctx) const;
   const KeyedJaggedTensor& Unsync(Context& ctx) const;
@@ -189,8 +195,6 @@ class KeyedJaggedTensor {
   explicit KeyedJaggedTensor(std::shared_ptr<internal::KjtState> state)
       : state_(std::move(state)) {}
   int64_t Find(const std::string& key, int64_t likely = 0) const;
-  // Totals of keys, found on ctx's device.
-  void FindTotals(Context& ctx) const;
 
   std::shared_ptr<internal::KjtState> state_;
 };

@@ -106,6 +106,23 @@ void CheckInverseIndices(const KjtState& state) {
   }
 }
 
+// Sets the totals of keys unless only a device knows them.
+void SetKnownTotals(std::vector<int64_t> given, KjtState* state) {
+  const bool on_cpu = state->values.device() == Device::Cpu();
+  if (!given.empty()) {
+    TESSERA_CHECK_EQ(given.size(), state->keys.size(), "{}: length_per_key, one a key", kName);
+    TESSERA_CHECK_EQ(std::accumulate(given.begin(), given.end(), int64_t{0}), state->values.dim(0),
+                     "{}: the sum of length_per_key, and values", kName);
+  }
+  if (on_cpu) {
+    const std::vector<int64_t> totals = CheckedTotals(CheckOf(*state));
+    TESSERA_CHECK(given.empty() || totals == given, "{}: length_per_key is not that of the lengths",
+                  kName);
+    given = totals;
+  }
+  if (on_cpu || !given.empty()) SetTotals(std::move(given), state);
+}
+
 Tensor Flat(const Tensor& lengths) {
   return lengths.defined() && lengths.rank() == 2 && lengths.is_contiguous() ? lengths.Reshape({-1})
                                                                              : lengths;
@@ -134,8 +151,7 @@ std::shared_ptr<KjtState> CheckedKjtState(KeyedJaggedTensorArgs args) {
   state->lengths = std::move(args.lengths);
   state->offsets = std::move(args.offsets);
   state->inverse_indices = std::move(args.inverse_indices);
-  if (state->values.device() == Device::Cpu())
-    SetTotals(CheckedTotals(CheckOf(*state)), state.get());
+  SetKnownTotals(std::move(args.length_per_key), state.get());
   CheckInverseIndices(*state);
   return state;
 }

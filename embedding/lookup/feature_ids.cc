@@ -9,6 +9,7 @@ namespace tessera::internal {
 
 std::vector<Tensor> ReadIds(Context& ctx, BoundsCheckMode mode, const KeyedJaggedTensor& kjt,
                             std::span<const ReadFeature> features, const BoundsCheckLog& findings) {
+  kjt.FindTotals(ctx);
   ScratchVector<CheckedIds> checked;
   checked.reserve(features.size());
   for (const ReadFeature& f : features)

@@ -53,6 +53,7 @@ KeyedJaggedTensor MakeKjt(Context& ctx, const Tensor& ids, const std::vector<int
   std::vector<int64_t> lengths;
   for (size_t t = 0; t + 1 < begins.size(); ++t) {
     args.keys.push_back(std::to_string(t));
+    args.length_per_key.push_back(begins[t + 1] - begins[t]);
     args.stride_per_key_per_rank.push_back({(begins[t + 1] - begins[t] + kBag - 1) / kBag});
     for (int64_t i = begins[t]; i < begins[t + 1]; i += kBag)
       lengths.push_back(std::min(kBag, begins[t + 1] - i));

@@ -131,14 +131,28 @@ class Sender {
     }
   }
 
+  // Room for the places of ids in each block: [feature][block], of one allocation.
+  std::vector<std::vector<Tensor>> EmptyPositions() {
+    int64_t total = 0;
+    for (size_t f = 0; f < split_bags_.size(); ++f)
+      for (size_t b = 0; b < split_bags_[f].rows.size(); ++b) total += split_->count(f, b);
+    const Tensor all = Tensor::Empty(ctx_, {total}, DType::kI32);
+    std::vector<std::vector<Tensor>> positions(split_bags_.size());
+    int64_t at = 0;
+    for (size_t f = 0; f < split_bags_.size(); ++f)
+      for (size_t b = 0; b < split_bags_[f].rows.size(); ++b) {
+        const int64_t n = split_->count(f, b);
+        positions[f].push_back(all.Rows(at, at + n));
+        at += n;
+      }
+    return positions;
+  }
+
   void Fill(const std::vector<MessageLayout>& messages, const std::vector<Tensor>& views) {
     std::vector<SegmentCopy> copies, later;
     std::vector<std::vector<SplitPlace>> places;
-    std::vector<std::vector<Tensor>> positions;
-    for (const SplitBags& bags : split_bags_) {
-      places.emplace_back(bags.rows.size());
-      positions.emplace_back(bags.rows.size());
-    }
+    const std::vector<std::vector<Tensor>> positions = EmptyPositions();
+    for (const SplitBags& bags : split_bags_) places.emplace_back(bags.rows.size());
     for (size_t r = 0; r < messages.size(); ++r) {
       const MessageLayout& message = messages[r];
       auto* begin = static_cast<char*>(views[r].raw_data());
@@ -160,9 +174,8 @@ class Sender {
         const auto [f, block] = BlockOf(stream);
         copies.push_back({split_->lengths(f, block).raw_data(), lengths, feature.num_bags * 4});
         SplitPlace& place = places[f][block];
-        Tensor& of_block = positions[f][block];
-        if (!of_block) {
-          of_block = Tensor::Empty(ctx_, {n}, DType::kI32);
+        const Tensor& of_block = positions[f][block];
+        if (place.ids == nullptr) {
           place = {ids, of_block.data<int32_t>(),
                    types_.weighted ? reinterpret_cast<float*>(weights) : nullptr};
         } else {  // column blocks of these rows on another rank
@@ -269,6 +282,8 @@ KeyedJaggedTensor MakeKjt(const ReceivedIds& from, Received received, Variable w
     args.stride_per_key_per_rank.emplace_back();
     for (const std::vector<int64_t>& bags : from.bags)
       args.stride_per_key_per_rank.back().push_back(bags[s]);
+    args.length_per_key.push_back(0);
+    for (const std::vector<int64_t>& ids : from.ids) args.length_per_key.back() += ids[s];
   }
   return KeyedJaggedTensor(std::move(args));
 }

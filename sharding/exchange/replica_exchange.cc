@@ -25,6 +25,7 @@ KeyedJaggedTensor Renamed(Context& ctx, const KeyedJaggedTensor& kjt,
   KeyedJaggedTensorArgs args{
       .keys = std::move(keys), .values = kjt.values(), .weights = kjt.weights_or_none()};
   args.lengths = kjt.lengths(ctx);
+  args.length_per_key = kjt.length_per_key();
   args.stride_per_key_per_rank = kjt.stride_per_key_per_rank();
   return KeyedJaggedTensor(std::move(args));
 }

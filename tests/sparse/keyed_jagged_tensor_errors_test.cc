@@ -84,6 +84,19 @@ TEST_P(KjtErrorsTest, LengthsAndOffsets) {
   ExpectRefused(args, {"one more than lengths"});
 }
 
+TEST_P(KjtErrorsTest, LengthPerKey) {
+  auto args = Good();
+  args.length_per_key = {3, 1};
+  EXPECT_EQ(KeyedJaggedTensor(args).offset_per_key(), (Longs{0, 3, 4}));
+  args.length_per_key = {4};
+  ExpectRefused(args, {"length_per_key, one a key"});
+  args.length_per_key = {3, 2};
+  ExpectRefused(args, {"the sum of length_per_key, and values"});
+  if (!on_cpu()) return;  // lengths on a device are not read
+  args.length_per_key = {1, 3};
+  ExpectRefused(args, {"length_per_key is not that of the lengths"});
+}
+
 TEST_P(KjtErrorsTest, ValuesAndWeights) {
   auto args = Good();
   args.values = {};

@@ -64,6 +64,14 @@ TEST_F(WaitsTest, OneForTotalsThatNobodyKnows) {
   EXPECT_EQ(Waits([&] { made.Permute(ctx_, {3, 2, 1}); }), 0);
 }
 
+TEST_F(WaitsTest, NoneForTotalsThatAreGiven) {
+  const KeyedJaggedTensor here = HostKjt();
+  KeyedJaggedTensorArgs args{.keys = here.keys(), .values = here.values().To(ctx_, Device::Cuda())};
+  args.lengths = here.lengths(cpu_).To(ctx_, Device::Cuda());
+  args.length_per_key = here.length_per_key();
+  EXPECT_EQ(Waits([&] { KeyedJaggedTensor(args).Split(ctx_, {1, 3}); }), 0);
+}
+
 TEST_F(WaitsTest, NoneForWhatAShardedInputNeeds) {
   const auto there = HostKjt().To(ctx_, Device::Cuda());
   BlockBucketizeArgs args{.lengths = there.lengths(ctx_),
