@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/gpu_ranks.h"
 #include "cli/outputs.h"
 #include "cli/rank_layout.h"
 #include "cli/ranks/wrong_start.h"
@@ -38,7 +39,7 @@ constexpr char kFooter[] =
     "both.\n";
 
 struct Flags {
-  std::string device = "cpu", out;
+  std::string device = "cpu", comm = "auto", out;
   int ranks = 0, threads = 0, cores = 0;
   bool json = false, quick = false;
 };
@@ -51,12 +52,10 @@ int ChooseRanks(const Flags& flags) {
 }
 
 ContextOptions MakeContextOptions(const Flags& flags, const Communicator& comm) {
-  const Device device = ParseDevice(flags.device);
-  const bool gpu = device.type == DeviceType::kCuda;
   const int threads =
       UnderMpirun() ? DefaultThreads(MpiLocalSize()) : DefaultThreads() / comm.size();
   ContextOptions options;
-  if (gpu) options.device = Device::Cuda(comm.rank() % std::max(1, CudaDeviceCount()));
+  options.device = DeviceOfRank(flags.device, comm);
   options.threads = flags.threads > 0 ? flags.threads : std::max(1, threads);
   return options;
 }
@@ -82,10 +81,13 @@ std::optional<MachineProfile> Measure(const Flags& flags) {
   MeasureProgress progress;
   const auto measure = [&](Communicator& comm) {
     Context ctx(MakeContextOptions(flags, comm));
+    const GpuRanks gpus = ConnectRanks(flags.comm, flags.device, ctx, comm);
     CalibrateOptions options = OptionsOf(flags, progress);
     options.local_size = RankLayoutSync(comm).local_size;
-    const MachineProfile measured = Calibrate(ctx, comm, options);
-    if (IsLeader(comm)) profile = measured;
+    const MachineProfile measured = Calibrate(ctx, gpus.nccl ? *gpus.nccl : comm, options);
+    if (!IsLeader(comm)) return;
+    profile = measured;
+    if (!gpus.why_host.empty()) Note(gpus.why_host);
   };
   if (!UnderMpirun()) {
     RunLocalRanks(ChooseRanks(flags), measure);
@@ -176,6 +178,9 @@ std::string Report(const MachineProfile& p) {
 
 int Run(const Flags& flags) {
   Outputs(/*overwrite=*/false).AddReport(flags.out, kTopology);
+  CheckComm(flags.comm, flags.device);
+  if (flags.json) NotesToStandardError();
+  if (ParseDevice(flags.device) != Device::Cpu() && flags.comm != "host") LoadKernelsAtOnce();
   const std::optional<MachineProfile> measured = Measure(flags);
   if (!measured) return 0;
   const MachineProfile& profile = *measured;
@@ -196,6 +201,12 @@ void AddCalibrateCommand(Command app) {
   command.Add("--device", f->device, "Measure tables that lie on cpu or cuda")
       .ShowDefault()
       .Value("DEVICE");
+  command
+      .Add("--comm", f->comm,
+           "What carries tensors between the GPUs of ranks: nccl; host, through host memory; or "
+           "auto "
+           "(default), nccl where it is found and each rank has a GPU of its own")
+      .Value("KIND");
   command
       .Add(
           "--ranks", f->ranks,
