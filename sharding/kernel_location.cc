@@ -8,7 +8,7 @@ EmbeddingLocation LocationUnder(ComputeKernel kernel, EmbeddingLocation location
   if (location == EmbeddingLocation::kDisk) return location;
   switch (kernel) {
     case ComputeKernel::kFusedUvm:
-      return EmbeddingLocation::kManaged;
+      return location == EmbeddingLocation::kHost ? location : EmbeddingLocation::kManaged;
     case ComputeKernel::kFusedUvmCaching:
       return EmbeddingLocation::kManagedCaching;
     case ComputeKernel::kKeyValue:

@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-// A table that is configured for a disk stays there, whatever the kernel.
+// A table that is configured for a disk stays there, whatever the kernel; one in pinned memory does
+// under kFusedUvm.
 EmbeddingLocation LocationUnder(ComputeKernel kernel, EmbeddingLocation location);
 
 }  // namespace tessera

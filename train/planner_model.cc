@@ -31,6 +31,22 @@ std::vector<ShardingType> TypesOf(const ManagedTableConfig& raw_ids, int ranks) 
   return types;
 }
 
+// The kernel that keeps a table where its configuration wants it; none: the planner chooses.
+std::vector<PlanKernel> KernelsOf(EmbeddingLocation location) {
+  switch (location) {
+    case EmbeddingLocation::kDevice:
+      return {};
+    case EmbeddingLocation::kHost:
+    case EmbeddingLocation::kManaged:
+      return {PlanKernel::kFusedUvm};
+    case EmbeddingLocation::kManagedCaching:
+      return {PlanKernel::kFusedUvmCaching};
+    case EmbeddingLocation::kDisk:
+      return {PlanKernel::kKeyValue};
+  }
+  TESSERA_FAIL("unknown EmbeddingLocation {}", static_cast<int>(location));
+}
+
 // The cache's lines as a share of the rows.
 double LinesShare(const EmbeddingBagConfig& table) {
   return MemoryOfTable(table).cache / BytesOfRows(table, table.num_embeddings, table.embedding_dim);
@@ -64,10 +80,8 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
     if (const auto raw = config.managed_collision.find(table.name);
         raw != config.managed_collision.end())
       constraints.sharding_types = TypesOf(raw->second, ranks);
-    if (table.location == EmbeddingLocation::kDisk) {
-      constraints.compute_kernels = {PlanKernel::kKeyValue};
-      constraints.cache_params = {.load_factor = LinesShare(table)};
-    }
+    constraints.compute_kernels = KernelsOf(table.location);
+    if (IsCached(table.location)) constraints.cache_params = {.load_factor = LinesShare(table)};
   }
   model.dense_parameter_bytes = DenseBytes(config);
   return model;

@@ -18,8 +18,22 @@ Json RanksJson(const PlanStats& stats) {
   return ranks;
 }
 
+// Milliseconds of a step's parts on its busiest rank.
+Json PartsJson(const RankSeconds& seconds) {
+  Json json;
+  for (const auto& [name, part] : PartsOf(seconds)) json[name] = 1e3 * part;
+  return json;
+}
+
 // A part of what each rank uses.
 Json PartJson(const Storage& part) { return {{"hbm", part.hbm}, {"ddr", part.ddr}}; }
+
+Json PhasesJson(const PlanTime& time) {
+  constexpr const char* kNames[] = {"input_dist", "lookup", "output_dist", "dense", "backward"};
+  Json json;
+  for (size_t p = 0; p < time.phases.size(); ++p) json[kNames[p]] = 1e3 * time.phases[p];
+  return json;
+}
 
 Json ValidationJson(const std::vector<ValidatedPlan>& validated) {
   Json plans = Json::array();
@@ -27,7 +41,10 @@ Json ValidationJson(const std::vector<ValidatedPlan>& validated) {
     plans.push_back({{"plan", plan.name},
                      {"predicted_ms", 1e3 * plan.predicted.seconds},
                      {"simulated_ms", 1e3 * plan.simulated},
-                     {"measured_ms", 1e3 * plan.measured.seconds}});
+                     {"measured_ms", 1e3 * plan.measured.seconds},
+                     {"predicted_parts_ms", PartsJson(plan.predicted.ranks.at(
+                                                static_cast<size_t>(plan.predicted.busiest)))},
+                     {"measured_parts_ms", PhasesJson(plan.measured)}});
   const Agreement agreement = ComputeAgreement(validated);
   return {{"plans", std::move(plans)},
           {"spearman", agreement.spearman},

@@ -1,12 +1,16 @@
 #include "cli/plan/plan_validate.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
+#include "cli/gpu_ranks.h"
 #include "cli/show/measure_progress.h"
 #include "cli/show/numbers.h"
 #include "comm/local_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
+#include "runtime/device/device_properties.h"
 #include "train/ranks_plan.h"
 
 namespace tessera::cli {
@@ -14,29 +18,31 @@ namespace {
 
 constexpr int kMaxRanks = 64;
 
-std::vector<std::string> TablesOnDisk(const ShardingPlan& plan) {
-  std::vector<std::string> names;
+// The kernels of tables in host memory beside a GPU, and on disk.
+std::map<std::string, ComputeKernel> KernelsElsewhere(const ShardingPlan& plan) {
+  std::map<std::string, ComputeKernel> kernels;
   for (const auto& [name, sharding] : plan.tables)
-    if (sharding.kernel == ComputeKernel::kKeyValue) names.push_back(name);
-  return names;
+    if (sharding.kernel != ComputeKernel::kFused && sharding.kernel != ComputeKernel::kDense)
+      kernels[name] = sharding.kernel;
+  return kernels;
 }
 
-// This plan, and those that tessera train knows by name, with the same tables on disk; column_wise
-// only if the ranks divide all columns, data_parallel only without a disk.
+// This plan, and those that tessera train knows by name, with the same tables elsewhere;
+// column_wise only if the ranks divide all columns, data_parallel only where no table is elsewhere.
 std::vector<NamedPlan> Candidates(const StepModel& model, const ShardingPlan& plan) {
   const std::vector<TableShape> shapes = ShapesOf(model.load());
   const bool divides = std::all_of(shapes.begin(), shapes.end(), [&](const TableShape& t) {
     return t.dim % model.layout().world_size == 0;
   });
-  const std::vector<std::string> on_disk = TablesOnDisk(plan);
+  const std::map<std::string, ComputeKernel> elsewhere = KernelsElsewhere(plan);
   std::vector<NamedPlan> plans = {{"this plan", plan}};
   const auto add = [&](const std::string& name, const std::string& word) {
     plans.push_back({name, MakeRanksPlan(word, model.layout(), shapes)});
-    for (const std::string& table : on_disk)
-      plans.back().plan.tables.at(table).kernel = ComputeKernel::kKeyValue;
+    for (const auto& [table, kernel] : elsewhere)
+      plans.back().plan.tables.at(table).kernel = kernel;
   };
   for (const char* word : {"table_wise", "row_wise"}) add(word, word);
-  if (on_disk.empty()) add("data_parallel", "data_parallel");
+  if (elsewhere.empty()) add("data_parallel", "data_parallel");
   if (divides) add("column_wise", "column_wise");
   add("large tables by rows", "");
   return plans;
@@ -51,6 +57,18 @@ std::vector<NamedPlan> Fastest(const StepModel& model, std::vector<NamedPlan> pl
   return plans;
 }
 
+// Ranks are threads here, with the devices and the exchanges that were measured.
+void CheckMachine(const MachineProfile& profile) {
+  if (profile.backend == "mpi")
+    throw Error(
+        "--validate beside this topology, which was measured with processes (mpirun): it runs "
+        "ranks as threads, whose exchanges differ; measure with tessera calibrate --ranks N");
+  if (profile.device == "cuda" && CudaDeviceCount() == 0)
+    throw Error(
+        "--validate beside this topology, which was measured on a GPU: it runs steps there, and "
+        "this machine has none");
+}
+
 }  // namespace
 
 std::vector<ValidatedPlan> ValidatePlan(const StepModel& model, const ShardingPlan& plan,
@@ -58,14 +76,20 @@ std::vector<ValidatedPlan> ValidatePlan(const StepModel& model, const ShardingPl
   const int ranks = model.layout().world_size;
   TESSERA_CHECK(ranks <= kMaxRanks, "--validate runs at most {} ranks, which are threads; got {}",
                 kMaxRanks, ranks);
+  const MachineProfile& profile = model.profile();
+  CheckMachine(profile);
+  const std::string carrier = profile.backend == "nccl" ? "nccl" : "host";
+  if (carrier == "nccl") LoadKernelsAtOnce();
   const std::vector<NamedPlan> plans = Fastest(model, Candidates(model, plan), count);
   MeasureProgress progress;
   std::vector<ValidatedPlan> validated;
   RunLocalRanks(ranks, [&](Communicator& comm) {
-    Context ctx({.threads = model.profile().threads});
+    Context ctx({.device = DeviceOfRank(profile.device, comm), .threads = profile.threads});
+    const GpuRanks gpus = ConnectRanks(carrier, profile.device, ctx, comm);
     ValidateOptions options;
     options.progress = [&](const std::string& name, double done) { progress.Show(name, done); };
-    const std::vector<ValidatedPlan> mine = ValidatePlans(ctx, comm, model, plans, options);
+    const std::vector<ValidatedPlan> mine =
+        ValidatePlans(ctx, gpus.nccl ? *gpus.nccl : comm, model, plans, options);
     if (comm.rank() == 0) validated = mine;
   });
   return validated;

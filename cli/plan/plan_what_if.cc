@@ -85,7 +85,8 @@ void CheckAxis(const WhatIfAxis& axis, const TopologyFile& machine, const std::s
         Format("--what-if {}: exchanges of this topology are priced as they were measured; "
                "name a machine, as --topology h100",
                axis.key));
-  if (axis.key == WhatIfKey::kDisk && calibrated && ProfileOf(machine).disk_row == 0)
+  if (axis.key == WhatIfKey::kDisk && calibrated &&
+      !ProfileOf(machine).tiers.contains(ComputeKernel::kKeyValue))
     throw Error(
         "--what-if disk: the topology has no measured price of rows on disk; tessera calibrate "
         "measures it");

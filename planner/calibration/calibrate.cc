@@ -8,6 +8,7 @@
 #include "planner/calibration/measure_dist.h"
 #include "planner/calibration/measure_steps.h"
 #include "planner/calibration/measure_tables.h"
+#include "planner/calibration/measure_tiers.h"
 #include "runtime/base/machine.h"
 #include "runtime/device/device_properties.h"
 
@@ -73,7 +74,8 @@ MachineProfile Calibrate(Context& ctx, Communicator& comm, const CalibrateOption
     dense("dense layers and wire codecs");
     MeasureDense(rounds, options.sizes, profile);
     MeasureCodecs(rounds, options.sizes, profile);
-    MeasureTables(rounds, options.sizes, progress.Until(0.8), profile);
+    MeasureTables(rounds, options.sizes, progress.Until(0.7), profile);
+    MeasureTiers(rounds, options.sizes, progress.Until(0.8), profile);
   }
   profile = FromRank0(comm, profile);  // to ranks that did not measure
   MeasureSteps(ctx, comm, options.sizes, progress.Until(1), profile);

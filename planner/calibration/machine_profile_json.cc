@@ -35,7 +35,9 @@ Json ToJson(const RowPriceTable& table) {
 
 Json ToJson(double price) { return price; }
 Json ToJson(const CodecPrices& p) { return {{"encode", p.encode}, {"decode", p.decode}}; }
-Json ToJson(const KernelFactors& f) { return {{"lookup", f.lookup}, {"update", f.update}}; }
+Json ToJson(const TierPrices& p) {
+  return {{"table", p.table}, {"id", p.id}, {"row", p.row}, {"byte", p.byte}};
+}
 
 std::string NameOf(const std::string& name) { return name; }
 std::string NameOf(WireType type) { return ToString(WireCodec{type}); }
@@ -126,10 +128,12 @@ void Read(const Json& value, const std::string& where, CodecPrices& prices) {
   object.Finish();
 }
 
-void Read(const Json& value, const std::string& where, KernelFactors& factors) {
+void Read(const Json& value, const std::string& where, TierPrices& prices) {
   JsonObject object(value, where);
-  Read(object.Require("lookup"), object.at("lookup"), factors.lookup);
-  Read(object.Require("update"), object.at("update"), factors.update);
+  Read(object.Require("table"), object.at("table"), prices.table);
+  Read(object.Require("id"), object.at("id"), prices.id);
+  Read(object.Require("row"), object.at("row"), prices.row);
+  Read(object.Require("byte"), object.at("byte"), prices.byte);
   object.Finish();
 }
 
@@ -161,11 +165,16 @@ void Read(const Json& value, const std::string& where, std::map<K, V>& map) {
   }
 }
 
+// Whether older profiles lack an item, whose price is 0 then.
+bool IsNew(const std::string& item) { return item == "split_segment"; }
+
 template <size_t n>
 void Read(const Json& value, const std::string& where, const std::array<std::string, n>& names,
           std::array<double, n>& prices) {
   JsonObject object(value, where);
-  for (size_t i = 0; i < n; ++i) Read(object.Require(names[i]), object.at(names[i]), prices[i]);
+  for (size_t i = 0; i < n; ++i)
+    if (!IsNew(names[i]) || object.Has(names[i]))
+      Read(object.Require(names[i]), object.at(names[i]), prices[i]);
   object.Finish();
 }
 
@@ -234,6 +243,21 @@ void ReadUpdate(const Json& value, const std::string& where, UpdatePrices& updat
   object.Finish();
 }
 
+// Older profiles have factors of kernels, measured with one size, and a price of rows on disk
+// alone.
+void ReadTiers(JsonObject& object, MachineProfile& p) {
+  if (object.Has("tiers")) return Take(object, "tiers", p.tiers);
+  object.Require("kernels");
+  if (p.device != "cpu")
+    throw Error(
+        Format("{}: expected prices of tables in host memory and on disk, which this "
+               "profile of a GPU lacks; measure the machine again (tessera calibrate)",
+               object.at("tiers")));
+  double row = 0;
+  if (const Json* disk_row = object.Find("disk_row")) Read(*disk_row, object.at("disk_row"), row);
+  if (row > 0) p.tiers[ComputeKernel::kKeyValue] = {.row = row};
+}
+
 MachineProfile ReadProfile(const Json& document) {
   JsonObject object(document, "");
   internal::CheckVersion(object, kVersionKey, kVersion);
@@ -252,9 +276,7 @@ MachineProfile ReadProfile(const Json& document) {
   Read(object.Require("gradient_dist"), "gradient_dist", OutputItemNames(), p.gradient_dist);
   Take(object, "collectives", p.collectives);
   Take(object, "codecs", p.codecs);
-  Take(object, "kernels", p.kernels);
-  if (const Json* disk_row = object.Find("disk_row"))
-    Read(*disk_row, object.at("disk_row"), p.disk_row);
+  ReadTiers(object, p);
   Take(object, "dense", p.dense);
   Take(object, "steps", p.steps);
   object.Finish();
@@ -289,8 +311,7 @@ std::string MachineProfileToJson(const MachineProfile& p) {
                          {"gradient_dist", ToJson(p.gradient_dist, OutputItemNames())},
                          {"collectives", ToJson(p.collectives)},
                          {"codecs", ToJson(p.codecs)},
-                         {"kernels", ToJson(p.kernels)},
-                         {"disk_row", p.disk_row},
+                         {"tiers", ToJson(p.tiers)},
                          {"dense", ToJson(p.dense)},
                          {"steps", ToJson(p.steps)}};
   return document.dump();

@@ -5,11 +5,20 @@
 #include "runtime/ops/linear.h"
 
 namespace tessera {
+namespace {
+
+// A layer that takes so long shows the machine's speed, not that of its calls; a GPU's has to be
+// larger than 512 x 512 for that.
+constexpr double kLongEnough = 1e-3;
+
+}  // namespace
 
 void MeasureDense(Rounds& rounds, const MeasureSizes& sizes, MachineProfile& profile) {
   const int64_t batch = sizes.Bags(512);
   Context& ctx = rounds.ctx();
-  for (const int64_t width : {16, 64, 256, 512}) {
+  double last = 0;
+  for (const int64_t width : {16, 64, 256, 512, 2048, 8192}) {
+    if (width > 512 && (ctx.device() == Device::Cpu() || last > kLongEnough)) break;
     const Variable x(Tensor::Full(ctx, {batch, width}, 0.5), /*requires_grad=*/true),
         weight(Tensor::Full(ctx, {width, width}, 0.01), /*requires_grad=*/true),
         bias(Tensor::Zeros(ctx, {width}), /*requires_grad=*/true);
@@ -18,6 +27,7 @@ void MeasureDense(Rounds& rounds, const MeasureSizes& sizes, MachineProfile& pro
       Tape tape(ctx);
       tape.Backward(LinearRelu(ctx, x, weight, bias), grad);
     });
+    last = seconds;
     const auto flops = static_cast<double>(3 * 2 * batch * width * width);
     profile.dense.push_back({flops, seconds / flops});
   }

@@ -32,7 +32,8 @@ std::vector<DistTrial> Trials(const MeasureSizes& sizes) {
          {DistTrial{type, 2, 16, 16, 1}, DistTrial{type, 24, 16, 16, 1},
           DistTrial{type, 8, 16, 1024, 1}, DistTrial{type, 8, 16, 1024, 16},
           DistTrial{type, 8, 128, 1024, 2}, DistTrial{type, 2, 256, 2048, 4},
-          DistTrial{type, 24, 64, 256, 8}, DistTrial{type, 4, 64, 128, 32}})
+          DistTrial{type, 24, 64, 256, 8}, DistTrial{type, 4, 64, 128, 32},
+          DistTrial{type, 24, 16, 4096, 1}, DistTrial{type, 8, 32, 8192, 4}})
       trials.push_back(shape);
   for (DistTrial& trial : trials) trial.bags = sizes.Bags(trial.bags);
   return trials;

@@ -12,6 +12,10 @@
 namespace tessera {
 namespace {
 
+constexpr double kShortLayer = 2e-3;  // seconds
+
+double LayerFlops(double width) { return 6.0 * 512 * width * width; }
+
 // Tables of a small ranking model, and a linear layer.
 StepLoad LoadOf(double bags, double width) {
   struct Table {
@@ -27,7 +31,7 @@ StepLoad LoadOf(double bags, double width) {
     table.features.push_back({bags, bags * t.ids, UniformRows(t.rows)});
     load.tables.push_back(std::move(table));
   }
-  load.dense_flops = {6.0 * 512 * width * width};
+  load.dense_flops = {LayerFlops(width)};
   load.dense_bytes = 4.0 * 128 * 128;
   return load;
 }
@@ -69,7 +73,11 @@ StepOverhead MeasureGroup(Context& ctx, Communicator& comm, const MeasureSizes& 
     double width;  // of the linear layer: steps of tables, of layers, and of both
   };
   std::vector<Bill> bills;
-  for (const Size& size : {Size{64, 256}, Size{512, 128}, Size{1024, 512}}) {
+  std::vector<Size> all = {{64, 256}, {512, 128}, {1024, 512}};
+  // On a GPU layers of these widths take as long as each other.
+  if (const double wide = 2048; DenseSeconds(profile, LayerFlops(wide)) < kShortLayer)
+    all.push_back({512, wide});
+  for (const Size& size : all) {
     const StepLoad load = LoadOf(static_cast<double>(sizes.Bags(size.bags)), size.width);
     for (const ShardingPlan& plan : MakePlans(load, comm.size()))
       bills.push_back(MeasureStep(ctx, comm, profile, load, plan, 3 * sizes.seconds_a_point));

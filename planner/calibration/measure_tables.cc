@@ -125,28 +125,6 @@ class TableMeasurement {
     }
   }
 
-  void Kernels() {
-    const TableTimes fused = TimeTables(rounds_, Typical());
-    for (const auto& [kernel, location] :
-         {std::pair(ComputeKernel::kFusedUvm, EmbeddingLocation::kManaged),
-          std::pair(ComputeKernel::kFusedUvmCaching, EmbeddingLocation::kManagedCaching)}) {
-      TableTrial trial = Typical();
-      trial.location = location;
-      const TableTimes times = TimeTables(rounds_, trial);
-      profile_.kernels[kernel] = {times.forward / fused.forward, times.backward / fused.backward};
-    }
-  }
-
-  // Ids are drawn evenly, so that the cache lacks most of the rows.
-  void Disk() {
-    TableTrial trial = Typical();
-    const TableTimes fused = TimeTables(rounds_, trial);
-    trial.location = EmbeddingLocation::kDisk;
-    const TableTimes disk = TimeTables(rounds_, trial);
-    const double more = disk.forward + disk.backward - fused.forward - fused.backward;
-    profile_.disk_row = std::max(0.0, more) / std::max(1.0, disk.misses);
-  }
-
  private:
   struct Point {
     CostPoint lookup, update;
@@ -233,11 +211,8 @@ void MeasureTables(Rounds& rounds, const MeasureSizes& sizes,
   tables.Rows();
   said("update: rules");
   tables.Rules();
-  said("lookup and update: row types and kernels");
+  said("lookup and update: row types");
   tables.RowTypes();
-  tables.Kernels();
-  said("lookup and update: rows on disk");
-  tables.Disk();
   for (auto& [rule, prices] : profile.update.rows) KeepRising(prices);
   for (auto& [type, prices] : profile.lookup.rows) KeepRising(prices);
 }

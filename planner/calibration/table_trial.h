@@ -18,7 +18,7 @@ struct TableTrial {
 
 struct TableTimes {
   double forward = 0, backward = 0;
-  double misses = 0;  // rows of a call that a cache lacked
+  double misses = 0;  // rows of a call that the tables' caches, once full, lacked
 };
 
 // Every rank calls; each has tables and batches of its own.

@@ -21,20 +21,21 @@ namespace {
 constexpr unsigned kBatches = 4;
 constexpr double kMostWarmUpSteps = 400;
 
-bool IsOnDisk(const ShardingPlan& plan, const StepTable& table) {
-  return plan.tables.at(table.name).kernel == ComputeKernel::kKeyValue;
+bool HasCache(const ShardingPlan& plan, const StepTable& table) {
+  const ComputeKernel kernel = plan.tables.at(table.name).kernel;
+  return kernel == ComputeKernel::kKeyValue || kernel == ComputeKernel::kFusedUvmCaching;
 }
 
-bool HasDisk(const StepLoad& load, const ShardingPlan& plan) {
+bool HasCaches(const StepLoad& load, const ShardingPlan& plan) {
   return std::any_of(load.tables.begin(), load.tables.end(),
-                     [&](const StepTable& t) { return IsOnDisk(plan, t); });
+                     [&](const StepTable& t) { return HasCache(plan, t); });
 }
 
-// Steps until the caches of tables on disk are full.
+// Steps until the caches are full.
 int WarmUpSteps(const StepLoad& load, const ShardingPlan& plan, int ranks) {
   double steps = 0;
   for (const StepTable& t : load.tables) {
-    if (!IsOnDisk(plan, t)) continue;
+    if (!HasCache(plan, t)) continue;
     double misses = 0;
     for (const StepFeature& f : t.features) misses += FeatureMisses(t, f, ranks);
     if (misses > 0) steps = std::max(steps, t.cache_lines * static_cast<double>(t.rows) / misses);
@@ -54,7 +55,7 @@ std::vector<BaseEmbeddingConfig> MakeConfigs(const StepLoad& load, const Shardin
     c.state_type = t.state_type;
     c.optimizer = RuleByName(t.rule);
     c.init_range = std::pair(0.0f, 0.0f);
-    if (IsOnDisk(plan, t)) c.cache.load_factor = t.cache_lines;
+    if (HasCache(plan, t)) c.cache.load_factor = t.cache_lines;
     configs.push_back(std::move(c));
   }
   return configs;
@@ -125,6 +126,34 @@ KeyedJaggedTensor MakeBatch(Context& ctx, const StepLoad& load, unsigned seed) {
                                             Tensor::From(ctx, lengths));
 }
 
+constexpr int64_t kSweptRows = 32768;
+
+// Steps until all rows of tables behind caches were named: rows that a cache lacks were written
+// then.
+int64_t SweepSteps(const StepLoad& load, const ShardingPlan& plan, int ranks) {
+  int64_t rows = 0;
+  for (const StepTable& t : load.tables)
+    if (HasCache(plan, t)) rows = std::max(rows, t.rows);
+  const int64_t of_step = kSweptRows * ranks;
+  return std::min<int64_t>((rows + of_step - 1) / of_step, kMostWarmUpSteps);
+}
+
+// A rank's batch of such a step: one bag a feature, of the next rows of the first feature's table.
+KeyedJaggedTensor MakeSweepBatch(Context& ctx, const StepLoad& load, const ShardingPlan& plan,
+                                 int64_t first) {
+  std::vector<int64_t> ids, lengths;
+  std::vector<std::string> keys;
+  for (const StepTable& table : load.tables)
+    for (size_t f = 0; f < table.features.size(); ++f) {
+      const int64_t end = std::min(table.rows, first + kSweptRows);
+      keys.push_back(std::to_string(keys.size()));
+      lengths.push_back(f == 0 && HasCache(plan, table) ? std::max<int64_t>(0, end - first) : 0);
+      for (int64_t i = 0; i < lengths.back(); ++i) ids.push_back(first + i);
+    }
+  return KeyedJaggedTensor::FromLengthsSync(std::move(keys), Tensor::From(ctx, ids),
+                                            Tensor::From(ctx, lengths));
+}
+
 // The dense part of a step: square layers, and the all-reduce of gradients.
 class DensePart {
  public:
@@ -157,10 +186,11 @@ class DensePart {
   std::vector<Layer> layers_;
 };
 
-// The variable that backward starts from: all sequences as one.
-Variable Joined(Context& ctx, const std::vector<Variable>& sequences) {
+// The variable that backward starts from: all outputs as one.
+Variable RootOf(Context& ctx, const std::vector<Variable>& outputs) {
+  if (outputs.size() == 1) return outputs[0];
   std::vector<Variable> flat;
-  for (const Variable& s : sequences) flat.push_back(Reshape(ctx, s, {-1}));
+  for (const Variable& s : outputs) flat.push_back(Reshape(ctx, s, {-1}));
   return Concat(ctx, flat, 0);
 }
 
@@ -172,8 +202,20 @@ class PlannedStep {
                 {.sharding = {.codecs = load.codecs}}),
         dense_(ctx, load),
         load_(load),
-        has_disk_(HasDisk(load, plan)) {
+        has_caches_(HasCaches(load, plan)) {
     for (unsigned b = 0; b < kBatches; ++b) batches_.push_back(Batch(ctx, b));
+  }
+
+  // Names all rows of tables behind caches.
+  void Sweep(Context& ctx, const ShardingPlan& plan) {
+    const int64_t steps = SweepSteps(load_, plan, comm_.size());
+    for (int64_t step = 0; step < steps; ++step) {
+      const int64_t first = (step * comm_.size() + comm_.rank()) * kSweptRows;
+      Tape tape(ctx);
+      const Variable root =
+          RootOf(ctx, tables_.Forward(ctx, MakeSweepBatch(ctx, load_, plan, first)));
+      tape.Backward(root, Tensor::Full(ctx, root.value().shape(), 1e-3));
+    }
   }
 
   // The seconds of its phases.
@@ -196,7 +238,7 @@ class PlannedStep {
     lap();
     dense_.Run(ctx, comm_);
     lap();
-    const Variable root = out.size() == 1 ? out[0] : Joined(ctx, out);
+    const Variable root = RootOf(ctx, out);
     if (!grad_) grad_ = Tensor::Full(ctx, root.value().shape(), 1e-3);
     tape.Backward(root, grad_);
     lap();
@@ -208,11 +250,11 @@ class PlannedStep {
     return MakeBatch(ctx, load_, 100'000 * static_cast<unsigned>(comm_.rank()) + step);
   }
 
-  // A cache in front of a disk would soon hold every row of the same few batches. Drawing a batch
+  // A cache would soon hold every row of the same few batches. Drawing a batch
   // keeps ranks apart, so they meet before the step.
   KeyedJaggedTensor NextBatch(Context& ctx) {
     const unsigned step = next_++;
-    if (!has_disk_) return batches_[step % kBatches];
+    if (!has_caches_) return batches_[step % kBatches];
     KeyedJaggedTensor batch = Batch(ctx, step);
     comm_.Barrier(ctx, "measurement").Wait();
     return batch;
@@ -222,7 +264,7 @@ class PlannedStep {
   ShardedTables tables_;
   DensePart dense_;
   const StepLoad& load_;
-  bool has_disk_;
+  bool has_caches_;
   std::vector<KeyedJaggedTensor> batches_;
   Tensor grad_;  // all batches have one shape
   unsigned next_ = 0;
@@ -233,6 +275,7 @@ class PlannedStep {
 PlanTime TimePlan(Context& ctx, Communicator& comm, const StepLoad& load, const ShardingPlan& plan,
                   double budget) {
   PlannedStep step(ctx, comm, load, plan);
+  step.Sweep(ctx, plan);
   for (int i = WarmUpSteps(load, plan, comm.size()); i > 0; --i) step.Run(ctx);
   Rounds rounds(ctx, comm, budget);
   // Steps run one after another: ranks wait for each other inside of them, and nowhere else.

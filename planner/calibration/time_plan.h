@@ -2,7 +2,7 @@
 #define TESSERA_PLANNER_CALIBRATION_TIME_PLAN_H_
 // Training steps of made-up tables under a plan, timed: what predictions are held against. Rows
 // start at 0; ids are drawn by each feature's popularity; dense layers are square stand-ins of as
-// many flops. Caches of tables on disk are full before the first timed step.
+// many flops. Caches are full before the first timed step.
 #include <span>
 #include <vector>
 

@@ -34,7 +34,7 @@ const std::vector<Stage>& Stages() {
   static const std::vector<Stage> stages = {
       {[](const R& r) { return r.update + r.input_dist; },
        {{Scope::kAll, [](const R& r) { return r.ids_wire; }}}},
-      {[](const R& r) { return r.lookup; },
+      {[](const R& r) { return r.lookup + r.tiers; },
        {{Scope::kAll, [](const R& r) { return r.rows_wire - r.rows_by_node.seconds(); }},
         {Scope::kNode, [](const R& r) { return r.rows_by_node.inside; }},
         {Scope::kPlaces, [](const R& r) { return r.rows_by_node.between; }}}},

@@ -85,7 +85,7 @@ void PriceRuns(const StepTable& table, ShardingOption& option, Fn&& price) {
 
 ShardPerf InMilliseconds(const RankSeconds& s) {
   ShardPerf perf;
-  perf.fwd_compute = kMilliseconds * s.lookup;
+  perf.fwd_compute = kMilliseconds * (s.lookup + s.tiers);
   perf.fwd_comms = kMilliseconds * (s.input_dist + s.ids_wire + s.output_dist + s.rows_wire);
   perf.bwd_compute = kMilliseconds * s.update;
   perf.bwd_comms = kMilliseconds * (s.gradient_dist + s.gradients_wire);
@@ -148,12 +148,15 @@ void CalibratedPerfEstimator::Estimate(const Topology& topology, const PlannerMo
                     topology.world_size == model_.layout().world_size &&
                     model_.load().tables[t].name == model.tables.at(t).name,
                 "the calibrated estimator was made for another model or topology");
-  if (option.kernel == PlanKernel::kKeyValue && model_.profile().disk_row == 0)
+  const std::optional<ComputeKernel> trained = TrainedKernel(option.kernel);
+  const bool elsewhere =
+      trained && *trained != ComputeKernel::kDense && *trained != ComputeKernel::kFused;
+  if (elsewhere && !model_.profile().tiers.contains(*trained))
     throw PlannerError(PlannerErrorKind::kNoKernelBandwidth,
-                       Format("table {}: the machine's profile has no price of rows on disk; "
-                              "tessera calibrate measures it",
-                              model_.load().tables[t].name));
-  if (!TrainedKernel(option.kernel))
+                       Format("table {}: the machine's profile has no price of rows under kernel "
+                              "{}; tessera calibrate measures it",
+                              model_.load().tables[t].name, ToString(option.kernel)));
+  if (!trained)
     throw PlannerError(PlannerErrorKind::kNoKernelBandwidth,
                        Format("table {}: no prices of kernel {}, which the library does not run",
                               model_.load().tables[t].name, ToString(option.kernel)));

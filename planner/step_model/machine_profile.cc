@@ -39,7 +39,8 @@ const CollectivePrices* NearestOf(const MachineProfile& profile, CollectiveOp op
 
 const std::array<std::string, kInputItems>& InputItemNames() {
   static const std::array<std::string, kInputItems> names = {
-      "call", "segment", "checked_id", "moved_id", "split_id", "split_bag", "moved_bag"};
+      "call",          "segment",  "checked_id", "moved_id",
+      "split_segment", "split_id", "split_bag",  "moved_bag"};
   return names;
 }
 
@@ -74,6 +75,12 @@ CollectiveOp ParseCollectiveOp(const std::string& name) {
     names += (names.empty() ? "" : ", ") + ToString(op);
   }
   throw Error(Format("collective \"{}\"; expected one of {}", name, names));
+}
+
+double DenseSeconds(const MachineProfile& profile, double flops) {
+  CostCurve times;
+  for (const CostPoint& p : profile.dense) times.push_back({p.at, p.at * p.seconds});
+  return TimeAt(times, flops);
 }
 
 double CollectiveSeconds(const MachineProfile& profile, CollectiveOp op, int ranks, double bytes) {

@@ -46,7 +46,8 @@ enum InputItem {
   kInputSegments,  // streams sent, and received from each rank
   kCheckedIds,     // ids of the rank's own bags
   kMovedIds,       // copied into or out of messages
-  kSplitIds,       // sorted into blocks of rows
+  kSplitSegments,  // features that are sorted into blocks of rows
+  kSplitIds,       // their ids
   kSplitBags,      // bags times blocks of rows
   kMovedBags,      // lengths of bags, copied
   kInputItems
@@ -98,11 +99,14 @@ struct CodecPrices {
   friend bool operator==(const CodecPrices&, const CodecPrices&) = default;
 };
 
-// Factors of lookup and update for another kernel.
-struct KernelFactors {
-  double lookup = 1, update = 1;
+// Lookup and update of a table that lies elsewhere than in its device's memory take so much more:
+// for each table of a call, for each id, and for each row that moves between the two, and its
+// bytes. tier_moves.h says which do. Bytes of a disk: where as many ranks read at a time as were
+// measured.
+struct TierPrices {
+  double table = 0, id = 0, row = 0, byte = 0;
 
-  friend bool operator==(const KernelFactors&, const KernelFactors&) = default;
+  friend bool operator==(const TierPrices&, const TierPrices&) = default;
 };
 
 // Time of whole steps, compared with the sum of their pieces: phases take caches from each other,
@@ -128,10 +132,9 @@ struct MachineProfile {
   InputCounts input_dist = {};
   OutputCounts output_dist = {}, gradient_dist = {};
   std::vector<CollectivePrices> collectives;
-  std::map<WireType, CodecPrices> codecs;  // fp32 costs nothing
-  std::map<ComputeKernel, KernelFactors> kernels;
-  double disk_row = 0;  // seconds of a row that the cache of a table on disk lacks; 0: not measured
-  std::vector<StepOverhead> steps;  // by the number of ranks
+  std::map<WireType, CodecPrices> codecs;     // fp32 costs nothing
+  std::map<ComputeKernel, TierPrices> tiers;  // those that were measured
+  std::vector<StepOverhead> steps;            // by the number of ranks
   CostCurve dense;  // a flop of a linear layer's forward and backward, by the flops of both
 
   friend bool operator==(const MachineProfile&, const MachineProfile&) = default;
@@ -143,6 +146,10 @@ double Price(const std::array<double, n>& prices, const std::array<double, n>& c
   for (size_t i = 0; i < n; ++i) sum += prices[i] * counts[i];
   return sum;
 }
+
+// A linear layer's forward and backward of so many flops: straight between those that were
+// measured, beyond them as between the last two.
+double DenseSeconds(const MachineProfile& profile, double flops);
 
 // A call over `ranks`; from the nearest number of ranks that was measured, latency in proportion to
 // the other ranks where there are more than ever were. 0 for one rank or where nothing was

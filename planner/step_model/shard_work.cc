@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "planner/step_model/cache_misses.h"
+#include "planner/step_model/tier_moves.h"
 
 namespace tessera {
 namespace {
@@ -19,16 +20,10 @@ void AddTo(std::array<double, n>& sum, const std::array<double, n>& other) {
 struct Part {
   const StepTable& table;
   double columns, rows;  // of the part
-  KernelFactors factors;
 
   double row_bytes() const { return columns * static_cast<double>(SizeOf(table.row_type)); }
   double share_of_rows() const { return rows / static_cast<double>(table.rows); }
 };
-
-KernelFactors FactorsOf(const MachineProfile& profile, ComputeKernel kernel) {
-  const auto found = profile.kernels.find(kernel);
-  return found == profile.kernels.end() ? KernelFactors{} : found->second;
-}
 
 const RowPriceTable& LookupRows(const MachineProfile& profile, DType type) {
   static const RowPriceTable none;
@@ -66,7 +61,7 @@ double LookupSeconds(const WorkSettings& s, const Part& part, const Reading& r) 
     id += g.share * RowPrice(rows, part.row_bytes(), s.working_set->Of(steps));
   }
   const double out = r.outputs(part.table) * PriceAt(profile.lookup.bag, part.columns * kFloat);
-  return profile.lookup.feature + out + r.ids * id * part.factors.lookup;
+  return profile.lookup.feature + out + r.ids * id;
 }
 
 struct Distinct {
@@ -107,16 +102,38 @@ double UpdateSeconds(const WorkSettings& s, const Part& part,
   const double together = part.rows * (1 - untouched);
   if (apart > 0) seconds += row_seconds * std::min(1.0, together / apart);
   const double frozen = part.table.rule == "none" ? 0 : 1;
-  return frozen * seconds * RowTypeFactor(*s.profile, part.table.row_type) * part.factors.update;
+  return frozen * seconds * RowTypeFactor(*s.profile, part.table.row_type);
 }
 
-// Seconds of the rows that the cache of a part on disk lacks.
-double DiskSeconds(const WorkSettings& s, const Part& part, const std::vector<Reading>& readings) {
-  double misses = 0;
-  for (const Reading& r : readings)
-    if (r.feature.ids > 0)
-      misses += FeatureMisses(part.table, r.feature, s.ranks) * r.ids / (r.feature.ids * s.ranks);
-  return misses * s.profile->disk_row;
+TierMoves MovesOf(const WorkSettings& s, const Part& part, ComputeKernel kernel, const Reading& r) {
+  const double states = BytesOfStates(part.table, part.columns);
+  if (kernel == ComputeKernel::kFusedUvm)
+    return MovesOfUvm(r.ids, DistinctUpdates(s, part, r).rows, part.row_bytes(), states);
+  const double misses =
+      FeatureMisses(part.table, r.feature, s.ranks) * r.ids / (r.feature.ids * s.ranks);
+  return kernel == ComputeKernel::kKeyValue
+             ? MovesOfDisk(misses, part.rows, part.row_bytes(), states)
+             : MovesOfCache(misses, part.row_bytes(), states);
+}
+
+// Adds what a part takes more because it does not lie in its device's memory. A disk is its node's:
+// each of the node's ranks waits for what all of them read.
+void AddTier(const WorkSettings& s, const Part& part, ComputeKernel kernel,
+             const std::vector<Reading>& readings, ShardWork& work) {
+  const auto found = s.profile->tiers.find(kernel);
+  if (found == s.profile->tiers.end()) return;
+  const TierPrices& prices = found->second;
+  work.own.tiers += prices.table;
+  for (const Reading& r : readings) {
+    if (r.ids <= 0) continue;
+    const TierMoves moves = MovesOf(s, part, kernel, r);
+    work.own.tiers += r.ids * prices.id + moves.rows * prices.row;
+    const double bytes = moves.bytes * prices.byte;
+    if (kernel == ComputeKernel::kKeyValue)
+      work.node.tiers += bytes / s.profile->measuring_ranks;
+    else
+      work.own.tiers += bytes;
+  }
 }
 
 CodecPrices PricesOf(const MachineProfile& profile, const WireCodec& codec) {
@@ -153,6 +170,7 @@ void AddIds(const WorkSettings& s, const StepTable& table, const Reading& one, b
     home.input[kMovedIds] += Moved(table, one.ids);
     home.input[kMovedBags] += one.bags;
   } else {
+    home.input[kSplitSegments] += 1;
     home.input[kSplitIds] += Moved(table, one.ids);
     home.input[kSplitBags] += one.bags;
   }
@@ -258,6 +276,7 @@ RankWork& RankWork::operator+=(const RankWork& other) {
   AddTo(output, other.output);
   AddTo(gradient, other.gradient);
   lookup += other.lookup;
+  tiers += other.tiers;
   output_codec += other.output_codec;
   gradient_codec += other.gradient_codec;
   update += other.update;
@@ -270,8 +289,7 @@ RankWork& RankWork::operator+=(const RankWork& other) {
 
 ShardWork WorkOfShard(const WorkSettings& s, const StepTable& table, const Shard& shard,
                       bool first_column_block, ComputeKernel kernel, const ShardRoute& route) {
-  const Part part{table, static_cast<double>(shard.columns), static_cast<double>(shard.rows),
-                  FactorsOf(*s.profile, kernel)};
+  const Part part{table, static_cast<double>(shard.columns), static_cast<double>(shard.rows)};
   const bool whole = shard.rows == table.rows;
   ShardWork work;
   std::vector<Reading> readings;
@@ -290,13 +308,12 @@ ShardWork WorkOfShard(const WorkSettings& s, const StepTable& table, const Shard
     readings.push_back(all);
   }
   work.own.update += UpdateSeconds(s, part, readings);
-  if (kernel == ComputeKernel::kKeyValue) work.own.lookup += DiskSeconds(s, part, readings);
+  AddTier(s, part, kernel, readings, work);
   return work;
 }
 
-ShardWork WorkOfReplica(const WorkSettings& s, const StepTable& table, ComputeKernel kernel) {
-  const Part part{table, static_cast<double>(table.dim), static_cast<double>(table.rows),
-                  FactorsOf(*s.profile, kernel)};
+ShardWork WorkOfReplica(const WorkSettings& s, const StepTable& table) {
+  const Part part{table, static_cast<double>(table.dim), static_cast<double>(table.rows)};
   ShardWork work;
   RankWork& home = work.everyone;
   std::vector<Reading> readings;
@@ -340,7 +357,7 @@ PlanWork WorkOfPlan(const WorkSettings& given, const ShardingPlan& plan) {
     const TableSharding& sharding = plan.tables.at(table.name);
     everyone += WorkOfTable(table);
     if (sharding.type == ShardingType::kDataParallel) {
-      everyone += WorkOfReplica(s, table, sharding.kernel).everyone;
+      everyone += WorkOfReplica(s, table).everyone;
       work.replicas = true;
       continue;
     }

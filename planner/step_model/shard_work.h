@@ -32,7 +32,7 @@ struct RouteBytes {
 struct RankWork {
   InputCounts input = {};
   OutputCounts output = {}, gradient = {};
-  double lookup = 0, output_codec = 0, gradient_codec = 0, update = 0;  // seconds
+  double lookup = 0, tiers = 0, output_codec = 0, gradient_codec = 0, update = 0;  // seconds
   WireBytes ids;
   RouteBytes rows, gradients;
   double gathered = 0;  // bytes that a rank gives to all others (data_parallel)
@@ -59,7 +59,7 @@ ShardWork WorkOfShard(const WorkSettings& settings, const StepTable& table, cons
                       bool first_column_block, ComputeKernel kernel, const ShardRoute& route = {});
 
 // A data_parallel table: all its work is everyone's.
-ShardWork WorkOfReplica(const WorkSettings& settings, const StepTable& table, ComputeKernel kernel);
+ShardWork WorkOfReplica(const WorkSettings& settings, const StepTable& table);
 
 // Returns the work that a table makes for every rank however it is sharded.
 RankWork WorkOfTable(const StepTable& table);

@@ -53,6 +53,7 @@ struct NamedPart {
 // The fields of RankSeconds, work first.
 constexpr NamedPart kParts[] = {{"input_dist", &RankSeconds::input_dist},
                                 {"lookup", &RankSeconds::lookup},
+                                {"other tiers", &RankSeconds::tiers},
                                 {"output_dist", &RankSeconds::output_dist},
                                 {"gradient_dist", &RankSeconds::gradient_dist},
                                 {"update", &RankSeconds::update},
@@ -73,7 +74,7 @@ struct Phase {
 constexpr size_t kPhases = 3;
 
 std::array<Phase, kPhases> PhasesOf(const RankSeconds& r) {
-  return {Phase{r.update + r.input_dist, r.ids_wire}, Phase{r.lookup, r.rows_wire},
+  return {Phase{r.update + r.input_dist, r.ids_wire}, Phase{r.lookup + r.tiers, r.rows_wire},
           Phase{r.output_dist + r.dense + r.gradient_dist, r.gradients_wire + r.dense_wire}};
 }
 
@@ -117,6 +118,12 @@ RankSeconds operator*(RankSeconds seconds, double factor) {
   return seconds;
 }
 
+std::vector<std::pair<std::string, double>> PartsOf(const RankSeconds& seconds) {
+  std::vector<std::pair<std::string, double>> parts;
+  for (const NamedPart& part : kParts) parts.emplace_back(part.name, seconds.*part.of);
+  return parts;
+}
+
 std::string LargestPart(const RankSeconds& seconds) {
   const auto less = [&](const NamedPart& a, const NamedPart& b) {
     return seconds.*a.of < seconds.*b.of;
@@ -137,7 +144,9 @@ RankSeconds StepModel::SecondsOf(const RankWork& work) const {
   s.output_dist = Price(profile_.output_dist, work.output) + work.output_codec;
   s.gradient_dist = Price(profile_.gradient_dist, work.gradient) + work.gradient_codec;
   s.update = work.update;
-  return s * OverheadOf(profile_, layout_.world_size).factor;
+  s = s * OverheadOf(profile_, layout_.world_size).factor;
+  s.tiers = work.tiers;
+  return s;
 }
 
 double StepModel::DirectSeconds(const RouteBytes& bytes, const PlanWork& plan) const {
@@ -171,8 +180,7 @@ void StepModel::AddWire(const RankWork& work, const PlanWork& plan, RankSeconds&
 
 void StepModel::AddDense(RankSeconds& s) const {
   const double factor = OverheadOf(profile_, layout_.world_size).dense_factor;
-  for (const double flops : load_.dense_flops)
-    s.dense += factor * flops * PriceAt(profile_.dense, flops);
+  for (const double flops : load_.dense_flops) s.dense += factor * DenseSeconds(profile_, flops);
   if (load_.dense_bytes > 0)
     s.dense_wire += CollectiveSeconds(profile_, CollectiveOp::kAllReduce, layout_.world_size,
                                       load_.dense_bytes * ShareOfFloats(load_.codecs.dense));
@@ -216,7 +224,7 @@ ShardSeconds StepModel::PriceShard(int table, ShardingType type, const Shard& sh
     return s;
   };
   if (type == ShardingType::kDataParallel)
-    return {priced(WorkOfReplica(settings(), t, kernel).everyone), {}};
+    return {priced(WorkOfReplica(settings(), t).everyone), {}};
   if (shard.rows == 0) return {};
   // The blocks of rows of these types lie in one node, where they are alike: a rank has the node's
   // work of all of them.

@@ -14,6 +14,7 @@
 // the limit in all, the step is max(busiest rank, Σ ranks / cores).
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/step_model/shard_work.h"
@@ -34,18 +35,23 @@ struct NodeWire {
 struct RankSeconds {
   // Work.
   double input_dist = 0, lookup = 0, output_dist = 0, gradient_dist = 0, update = 0, dense = 0;
+  double tiers = 0;  // what tables elsewhere than in the device's memory take more
   // Waiting for an exchange: of ids, rows, gradients, dense gradients.
   double ids_wire = 0, rows_wire = 0, gradients_wire = 0, dense_wire = 0;
   // Parts of rows_wire and gradients_wire.
   NodeWire rows_by_node = {}, gradients_by_node = {};
 
-  double work() const { return input_dist + lookup + output_dist + gradient_dist + update + dense; }
+  double work() const {
+    return input_dist + lookup + tiers + output_dist + gradient_dist + update + dense;
+  }
   double waiting() const { return ids_wire + rows_wire + gradients_wire + dense_wire; }
   double total() const { return work() + waiting(); }
   RankSeconds& operator+=(const RankSeconds& other);
   friend RankSeconds operator*(RankSeconds seconds, double factor);
 };
 
+// The parts by name: "input_dist", "lookup", …, "exchange of dense gradients".
+std::vector<std::pair<std::string, double>> PartsOf(const RankSeconds& seconds);
 // "update", "output_dist", …: the largest part.
 std::string LargestPart(const RankSeconds& seconds);
 

@@ -55,6 +55,19 @@ for pipeline in base sparse_dist prefetch; do
   same_tensors through_host.safetensors $pipeline.safetensors || fail "$pipeline: other bits"
 done
 
+# ---- calibration measures the exchanges that a training makes
+for comm in auto host; do
+  run 0 calibrate --quick --device cuda --ranks 2 --comm $comm --json -o $comm.json
+  [ $comm = auto ] && backend=nccl || backend=local
+  has out "\"backend\":\"$backend\""
+  run 0 plan --tables gpus.json --topology $comm.json --validate 2 \
+    --set tables[0].location=MANAGED_CACHING
+  has out "this plan"
+done
+run 0 calibrate --quick --device cuda:1 --ranks 2
+has out "$host $shared"
+fails_saying "--comm nccl beside --device cpu" calibrate --quick --ranks 2 --comm nccl
+
 # ---- processes, with a GPU each
 under_mpirun() { "${mpirun[@]}" -n 2 "$tessera" train --config gpus.json "$@" >out 2>err; }
 under_mpirun --device cuda --plan row_wise --comm host --checkpoint processes ||

@@ -64,7 +64,12 @@ assert all(f'{p["measured_ms"]:.3f}' in text for p in validation["plans"])
 EOM
 # Every plan that is run has the tables on disk that this plan has there. (A millisecond a row: what
 # a short calibration measures may be noise.)
-sed 's/"disk_row":[^,]*/"disk_row":1e-3/' topology.json >slow_disk.json
+python3 - <<'EOM'
+import json
+topology = json.load(open("topology.json"))
+topology["profile"]["tiers"]["key_value"]["row"] = 1e-3
+json.dump(topology, open("slow_disk.json", "w"))
+EOM
 run 0 plan --tables small.json --topology slow_disk.json --set tables[0].location=DISK \
   --validate 6 --json disk_report.json
 ! grep -q "^data_parallel " out || fail "copies on every rank of a table on disk: $(cat out)"
@@ -85,6 +90,19 @@ step = json.load(open("measured_report.json"))["step_ms"]
 assert step > 0 and step == json.load(open("measured_diff.json"))["before"]["step_ms"], step
 EOM
 run 0 train --config small.json --ranks 2 --plan auto --topology topology.json
+sed 's/"backend":"local"/"backend":"mpi"/' topology.json >processes.json
+fails_saying "which was measured with processes (mpirun): it runs ranks as threads" plan \
+  --tables small.json --topology processes.json --validate 2
+sed 's/"device":"cpu"/"device":"cuda"/' topology.json >gpu.json
+fails_saying "which was measured on a GPU: it runs steps there, and this machine has none" plan \
+  --tables small.json --topology gpu.json --validate 2
+# A table is planned where its configuration has it; on CPUs that is memory in any case.
+for machine in topology.json cpu h100; do
+  run 0 plan --tables small.json --topology $machine --ranks 2 \
+    --set tables[0].location=MANAGED_CACHING -o managed_$machine
+done
+json managed_h100 'd["tables"]["a"]["compute_kernel"] == "fused_uvm_caching"'
+json managed_topology.json 'd["tables"]["a"]["compute_kernel"] == "fused"'
 fails_saying "--validate needs the calibrated cost model" plan --tables small.json --ranks 2 \
   --validate 3
 run 0 generate rows.tsv --rows 300

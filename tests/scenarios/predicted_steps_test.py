@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Predicted step times beside measured ones: this machine is calibrated for 2 and for 4 ranks, and
 plans of Criteo's tables that it never saw are run, in memory and with tables on disk, of narrow and
-wide rows, of small and large batches. Prints a row a plan. Fails if the median error is above 10 %.
-Leave the machine alone meanwhile."""
+wide rows, of small and large batches; with DEVICE=cuda also with tables in host memory, on GPUs
+that ranks may share. Prints a row a plan. Fails if the median error is above 10 %. Leave the
+machine alone meanwhile."""
 
 import json
+import os
 import statistics
 
 import scenario
 
 DIM = 64
+DEVICE = os.environ.get("DEVICE", "cpu")
 
 
 def wide(config):
@@ -20,18 +23,31 @@ def wide(config):
     return config
 
 
-def on_disk(config):
-    for table in config["tables"][:3]:
-        table["location"] = "DISK"
-    return config
+def elsewhere(*locations):
+    """Two tables at each of these places."""
+
+    def change(config):
+        for place, location in enumerate(locations):
+            for table in config["tables"][2 * place : 2 * place + 2]:
+                table["location"] = location
+        return config
+
+    return change
 
 
 WORKLOADS = [
     ("D=16", lambda config: config, 512),
     ("D=16", lambda config: config, 2048),
     (f"D={DIM}", wide, 512),
-    ("3 tables on disk", on_disk, 512),
+    ("on disk", elsewhere("DISK"), 512),
 ]
+if DEVICE == "cuda":
+    WORKLOADS += [
+        ("D=16", lambda config: config, 8192),
+        ("in host memory", elsewhere("MANAGED"), 2048),
+        ("behind caches", elsewhere("MANAGED_CACHING"), 2048),
+        ("three tiers", elsewhere("MANAGED", "MANAGED_CACHING", "DISK"), 2048),
+    ]
 
 
 def validated(config, topology, batch):
@@ -49,7 +65,9 @@ def main():
     print("|---|---|---|---|---|---|---|")
     with scenario.work_folder():
         for ranks in (2, 4):
-            scenario.tessera("calibrate", "--ranks", ranks, "-o", "topology.json")
+            scenario.tessera(
+                "calibrate", "--device", DEVICE, "--ranks", ranks, "-o", "topology.json"
+            )
             for name, change, batch in WORKLOADS:
                 with open(scenario.CONFIG) as file:
                     config = change(json.load(file))

@@ -33,6 +33,20 @@ TEST(PlannerModelTest, SaysWhatTheTrainingHas) {
   EXPECT_EQ(model.dense_parameter_bytes, bytes);
 }
 
+TEST(PlannerModelTest, TablesStayWhereTheirConfigurationHasThem) {
+  using enum PlanKernel;
+  TrainConfig config = testing::SmallConfig();
+  const auto kernels = [&](EmbeddingLocation location) {
+    config.tables[0].location = location;
+    return PlannerModelOf(config, 1).constraints.at(config.tables[0].name).compute_kernels;
+  };
+  EXPECT_EQ(kernels(EmbeddingLocation::kDevice), std::vector<PlanKernel>{});
+  EXPECT_EQ(kernels(EmbeddingLocation::kHost), std::vector{kFusedUvm});
+  EXPECT_EQ(kernels(EmbeddingLocation::kManaged), std::vector{kFusedUvm});
+  EXPECT_EQ(kernels(EmbeddingLocation::kManagedCaching), std::vector{kFusedUvmCaching});
+  EXPECT_EQ(kernels(EmbeddingLocation::kDisk), std::vector{kKeyValue});
+}
+
 TEST(PlannerModelTest, EveryRankHasAtLeastOneExample) {
   TrainConfig config = testing::SmallConfig();
   config.batch_size = 2;

@@ -52,12 +52,12 @@ TEST_P(CalibrateTest, FillsEveryPartAlikeOnAllRanks) {
   EXPECT_EQ(p.lookup.rows.at(DType::kF32).size(), 4u);
   EXPECT_EQ(p.update.rows.size(), 4u);
   EXPECT_EQ(p.update.row_type.size(), 2u);
-  EXPECT_EQ(p.kernels.size(), 2u);
+  EXPECT_EQ(p.tiers.size(), GetParam() == Device::Cpu() ? 2u : 3u);
   EXPECT_EQ(p.codecs.size(), 7u);
   EXPECT_EQ(p.dense.size(), 4u);
   EXPECT_EQ(p.collectives.size(), 8u);  // four, over 2 and over 3 ranks
   EXPECT_EQ(p.steps.size(), 2u);
-  EXPECT_GT(Price(p.input_dist, {1, 1, 1, 1, 1, 1, 1}), 0);
+  EXPECT_GT(Price(p.input_dist, {1, 1, 1, 1, 1, 1, 1, 1}), 0);
   EXPECT_GT(Price(p.output_dist, {1, 1, 1, 1, 1}), 0);
   EXPECT_GT(Price(p.gradient_dist, {1, 1, 1, 1, 1}), 0);
   for (const CollectivePrices& c : p.collectives)

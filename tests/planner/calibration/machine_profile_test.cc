@@ -41,9 +41,16 @@ TEST(MachineProfileJson, SaysWhatIsWrongAndWhere) {
               HasSubstr("reads version 1, got 9"));
   EXPECT_THAT(MessageOf(With("\"ranks\":4", "\"ranks\":0")), HasSubstr("ranks: expected"));
   EXPECT_THAT(MessageOf(With("\"call\":1e-06", "\"call\":-1")), HasSubstr("lookup.call: expected"));
-  EXPECT_THAT(MessageOf(With("\"disk_row\":0.0", "\"disk_row\":-1")),
-              HasSubstr("disk_row: expected a number, at least 0"));
-  EXPECT_EQ(MessageOf(With("\"disk_row\":0.0,", "")), "no error");  // measured before there was one
+  EXPECT_THAT(MessageOf(With("\"table\":0.0001", "\"table\":-1")),
+              HasSubstr("tiers.fused_uvm_caching.table: expected a number, at least 0"));
+  const std::string older = R"("kernels":{},"disk_row":1e-06)";
+  const std::string text = MachineProfileToJson(MadeUpProfile());
+  const size_t begin = text.find("\"tiers\""), end = text.find("}}", begin) + 2;
+  const std::string old_profile = text.substr(0, begin) + older + text.substr(end);
+  EXPECT_EQ(MachineProfileFromJson(old_profile, "").tiers.at(ComputeKernel::kKeyValue).row, 1e-6);
+  EXPECT_THAT(
+      MessageOf(std::string(old_profile).replace(old_profile.find("\"cpu\""), 5, "\"cuda\"")),
+      HasSubstr("tiers: expected prices of tables in host memory and on disk"));
   EXPECT_THAT(MessageOf(With("[64.0,4e-09]", "[64.0]")), HasSubstr("lookup.bag[0]: expected"));
   EXPECT_THAT(MessageOf(With("[256.0,6e-09]", "[64.0,6e-09]")),
               HasSubstr("lookup.bag[1][0]: expected a number above 64"));

@@ -146,7 +146,7 @@ TEST(CalibratedStorageEstimator, AHotBlockOfRowsTakesMore) {
 
 TEST(CalibratedPerfEstimator, ATableOnDiskCostsWhatItsCacheLacks) {
   MachineProfile profile = MadeUpProfile();
-  profile.disk_row = 1e-6;
+  profile.tiers[ComputeKernel::kKeyValue].row = 1e-6;
   profile.steps.clear();
   const auto lookup = [&](double lines, PlanKernel kernel) {
     PlannerModel model = SmallModel();

@@ -17,7 +17,7 @@ inline MachineProfile MadeUpProfile() {
   p.update = {1e-6, 8e-7, {{64, {{1e5, 5e-9}, {1e7, 8e-9}}}}, {{1e3, 0}, {1e6, 1e-9}}, {}, {}};
   for (const char* rule : {"sgd", "rowwise_adagrad", "adagrad", "adam"}) p.update.rows[rule] = rows;
   p.update.row_type[DType::kF16] = 1.5;
-  p.input_dist = {1e-5, 2e-7, 1e-9, 2e-9, 8e-9, 6e-9, 1e-9};
+  p.input_dist = {1e-5, 2e-7, 1e-9, 2e-9, 3e-7, 8e-9, 6e-9, 1e-9};
   p.output_dist = {2e-6, 1e-7, 2e-9, 1e-11, 0};
   p.gradient_dist = {2e-6, 1e-7, 2e-9, 1e-10, 1e-10};
   for (const int ranks : {2, 4}) {
@@ -28,7 +28,8 @@ inline MachineProfile MadeUpProfile() {
       p.collectives.push_back({op, ranks, {{4096, latency}, {1e6, latency + 1e-3}}});
   }
   p.codecs[WireType::kFp16] = {1e-10, 2e-10};
-  p.kernels[ComputeKernel::kFusedUvmCaching] = {3, 2};
+  p.tiers[ComputeKernel::kFusedUvm] = {0, 1e-9, 1e-9, 4e-11};
+  p.tiers[ComputeKernel::kFusedUvmCaching] = {1e-4, 1e-9, 2e-9, 4e-11};
   p.steps = {{2, 1e-5, 1.1, 1.05}, {4, 2e-5, 1.2, 1.1}};
   p.dense = {{1e6, 2e-11}, {1e8, 6e-12}};
   return p;
