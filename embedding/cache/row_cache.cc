@@ -63,8 +63,8 @@ int PieceBytes(int64_t row_bytes, uint64_t in_table, const Tensor& slots) {
 
 struct RowCache::Batch::State {
   internal::BatchTensors tensors;
-  Tensor slots;  // the caller's
-  std::unique_ptr<HostCopy> num_conflicts;
+  Tensor slots;                             // the caller's
+  std::unique_ptr<HostCopy> num_conflicts;  // null where nobody asks for it
   int64_t call = 0;
 
   int64_t Conflicts() const { return num_conflicts->Wait().data<int32_t>()[0]; }
@@ -88,6 +88,9 @@ struct RowCache::State {
   void* last_stream = nullptr;
 
   int64_t num_rows() const { return tables[0].dim(0); }
+  // Whether the host has to know which rows of a batch found no line: room for them is made by that
+  // number, or they come from a disk.
+  bool AsksForConflicts() const { return disk != nullptr || config.scratch_rows > 0; }
   int64_t lines() const { return sets * config.ways; }
 
   internal::CacheView View() const {
@@ -251,9 +254,10 @@ RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> feat
     DispatchDevice(ctx.device(), [&](auto on) {
       internal::CacheRun(on, ctx, view).Prefetch(s.calls, features, slots, tensors);
     });
-    // The number of rows without a line is read when the batch is loaded: a prefetch waits for
-    // nothing.
-    batch.state_->num_conflicts = std::make_unique<HostCopy>(ctx, tensors.num_conflicts);
+    // The number of rows without a line is read when the batch is loaded, if at all: a prefetch
+    // waits for nothing.
+    if (s.AsksForConflicts())
+      batch.state_->num_conflicts = std::make_unique<HostCopy>(ctx, tensors.num_conflicts);
     if (s.disk) {
       s.disk->Prefetch(ctx, view, s.calls, tensors);
       tensors.moves = tensors.num_moves = {};
@@ -270,8 +274,7 @@ void RowCache::ReserveScratch(Context& ctx, const Batch::State& batch) {
   const int64_t most = std::min(batch.tensors.num_ids, s.num_rows());
   if (most <= s.scratch) return;
   // A little more than asked for: batches that grow step by step do not move the slots each time.
-  if (s.config.scratch_rows == 0 && !s.disk)
-    return s.GrowScratch(ctx, std::min(most + most / 8, s.num_rows()));
+  if (!s.AsksForConflicts()) return s.GrowScratch(ctx, std::min(most + most / 8, s.num_rows()));
   const int64_t needed = batch.Conflicts();
   if (needed <= s.scratch) return;
   // Work on ctx may still use the slots that are about to be freed.

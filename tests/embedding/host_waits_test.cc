@@ -92,6 +92,22 @@ TEST_F(HostWaitsTest, NoneWithTheCacheOfATableInHostMemory) {
   EXPECT_GT(Waits(Tables(cached, Table("u", Sgd{0.1f}))), 0);
 }
 
+// Nobody reads how many rows found no line where there is room for all.
+TEST_F(HostWaitsTest, ACacheCopiesNothingToTheHost) {
+  const auto copies = [&](EmbeddingLocation location) {
+    BaseEmbeddingConfig table = Table("t", Adam{0.1f});
+    table.location = location;
+    table.cache = {.ways = 2, .load_factor = 0.1};
+    TableBatchedEmbedding tables = Tables(table, Table("u", Sgd{0.1f}));
+    const KeyedJaggedTensor kjt = Kjt(40);
+    tables.ForwardAll(ctx_, kjt);  // makes room
+    const int64_t before = cuda_emulation::Stats().copies;
+    tables.ForwardAll(ctx_, kjt);
+    return cuda_emulation::Stats().copies - before;
+  };
+  EXPECT_EQ(copies(EmbeddingLocation::kManagedCaching), copies(EmbeddingLocation::kDevice));
+}
+
 // MCH writes ids down in each step, and looks at them in every fourth.
 TEST_F(HostWaitsTest, NoneOfMchBetweenEvictionsAndFewInOne) {
   for (const MchEviction eviction :
