@@ -23,7 +23,8 @@ void SetFromPrediction(const StepPrediction& step, PlanLoad& load) {
   load.step_ms = kMilliseconds * step.seconds;
   load.busiest_rank = step.busiest;
   const RankSeconds& rank = step.ranks[At(step.busiest)];
-  load.compute_ms = kMilliseconds * (rank.lookup + rank.tiers + rank.update + rank.dense);
+  load.compute_ms =
+      kMilliseconds * (rank.lookup + rank.tiers + rank.disk + rank.update + rank.dense);
   load.exchange_ms = kMilliseconds * rank.total() - load.compute_ms;
 }
 

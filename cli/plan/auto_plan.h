@@ -2,6 +2,7 @@
 #define TESSERA_CLI_PLAN_AUTO_PLAN_H_
 // `--plan auto` of tessera train and tessera reshard: the plan that tessera plan would write.
 #include <string>
+#include <string_view>
 
 #include "comm/communicator.h"
 #include "runtime/device/device.h"
@@ -12,9 +13,11 @@ namespace tessera::cli {
 
 // Plans with the costs of `topology`, a file of tessera calibrate or the name of a machine; without
 // it with those of the shipped cpu, or h100, and notes the time of tables in a step. Throws
-// PlannerError where nothing fits.
+// PlannerError where nothing fits. backend: what the ranks of this run exchange by
+// (Communicator::backend), "" where none run; throws Error for a file that was measured with ranks
+// as threads where these are processes, and the other way round.
 ShardingPlan FindAutoPlan(const TrainConfig& config, const RankLayout& layout, Device device,
-                          const std::string& topology);
+                          const std::string& topology, std::string_view backend = "");
 
 // Finds the plan on rank 0 and returns it on every rank. Every rank calls.
 ShardingPlan AutoPlan(const TrainConfig& config, Communicator& comm, const RankLayout& layout,

@@ -85,7 +85,7 @@ void PriceRuns(const StepTable& table, ShardingOption& option, Fn&& price) {
 
 ShardPerf InMilliseconds(const RankSeconds& s) {
   ShardPerf perf;
-  perf.fwd_compute = kMilliseconds * (s.lookup + s.tiers);
+  perf.fwd_compute = kMilliseconds * (s.lookup + s.tiers + s.disk);
   perf.fwd_comms = kMilliseconds * (s.input_dist + s.ids_wire + s.output_dist + s.rows_wire);
   perf.bwd_compute = kMilliseconds * s.update;
   perf.bwd_comms = kMilliseconds * (s.gradient_dist + s.gradients_wire);

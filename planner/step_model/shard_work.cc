@@ -130,7 +130,7 @@ void AddTier(const WorkSettings& s, const Part& part, ComputeKernel kernel,
     work.own.tiers += r.ids * prices.id + moves.rows * prices.row;
     const double bytes = moves.bytes * prices.byte;
     if (kernel == ComputeKernel::kKeyValue)
-      work.node.tiers += bytes / s.profile->measuring_ranks;
+      work.node.disk += bytes / s.profile->measuring_ranks;
     else
       work.own.tiers += bytes;
   }
@@ -277,6 +277,7 @@ RankWork& RankWork::operator+=(const RankWork& other) {
   AddTo(gradient, other.gradient);
   lookup += other.lookup;
   tiers += other.tiers;
+  disk += other.disk;
   output_codec += other.output_codec;
   gradient_codec += other.gradient_codec;
   update += other.update;

@@ -32,7 +32,8 @@ struct RouteBytes {
 struct RankWork {
   InputCounts input = {};
   OutputCounts output = {}, gradient = {};
-  double lookup = 0, tiers = 0, output_codec = 0, gradient_codec = 0, update = 0;  // seconds
+  // Seconds. disk: of waiting for its blocks.
+  double lookup = 0, tiers = 0, disk = 0, output_codec = 0, gradient_codec = 0, update = 0;
   WireBytes ids;
   RouteBytes rows, gradients;
   double gathered = 0;  // bytes that a rank gives to all others (data_parallel)

@@ -58,6 +58,7 @@ constexpr NamedPart kParts[] = {{"input_dist", &RankSeconds::input_dist},
                                 {"gradient_dist", &RankSeconds::gradient_dist},
                                 {"update", &RankSeconds::update},
                                 {"dense", &RankSeconds::dense},
+                                {"reading of disks", &RankSeconds::disk},
                                 {"exchange of ids", &RankSeconds::ids_wire},
                                 {"exchange of rows", &RankSeconds::rows_wire},
                                 {"exchange of gradients", &RankSeconds::gradients_wire},
@@ -74,7 +75,8 @@ struct Phase {
 constexpr size_t kPhases = 3;
 
 std::array<Phase, kPhases> PhasesOf(const RankSeconds& r) {
-  return {Phase{r.update + r.input_dist, r.ids_wire}, Phase{r.lookup + r.tiers, r.rows_wire},
+  return {Phase{r.update + r.input_dist, r.ids_wire},
+          Phase{r.lookup + r.tiers, r.disk + r.rows_wire},
           Phase{r.output_dist + r.dense + r.gradient_dist, r.gradients_wire + r.dense_wire}};
 }
 
@@ -146,6 +148,7 @@ RankSeconds StepModel::SecondsOf(const RankWork& work) const {
   s.update = work.update;
   s = s * OverheadOf(profile_, layout_.world_size).factor;
   s.tiers = work.tiers;
+  s.disk = work.disk;
   return s;
 }
 

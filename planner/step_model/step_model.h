@@ -4,12 +4,12 @@
 // does, by the formulas of shard_work.h, and what the step makes of it.
 //
 //   phase = max( its busiest rank, the largest over nodes of Σ ranks' work · threads / cores )
-//           + the longest waiting for the exchange that ends it
+//           + the longest waiting for a disk and for the exchange that ends it
 //   step  = what any step takes + Σ over phases: ids (with the update of the step before), lookup,
 //           and the way home, the dense part and the way back
 //
 // An exchange waits for every rank, so each phase lasts as long as its busiest rank. Work needs a
-// core, waiting for the network does not. Ranks of a node share its cores; without (cores = 0, as
+// core, waiting does not. Ranks of a node share its cores; without (cores = 0, as
 // on GPUs) the second term is not there. Where one rank is the busiest in all phases, or the cores
 // the limit in all, the step is max(busiest rank, Σ ranks / cores).
 #include <span>
@@ -36,7 +36,9 @@ struct RankSeconds {
   // Work.
   double input_dist = 0, lookup = 0, output_dist = 0, gradient_dist = 0, update = 0, dense = 0;
   double tiers = 0;  // what tables elsewhere than in the device's memory take more
-  // Waiting for an exchange: of ids, rows, gradients, dense gradients.
+  // Waiting: for blocks that the node's ranks read from its disk, and for an exchange of ids, rows,
+  // gradients, dense gradients.
+  double disk = 0;
   double ids_wire = 0, rows_wire = 0, gradients_wire = 0, dense_wire = 0;
   // Parts of rows_wire and gradients_wire.
   NodeWire rows_by_node = {}, gradients_by_node = {};
@@ -44,7 +46,7 @@ struct RankSeconds {
   double work() const {
     return input_dist + lookup + tiers + output_dist + gradient_dist + update + dense;
   }
-  double waiting() const { return ids_wire + rows_wire + gradients_wire + dense_wire; }
+  double waiting() const { return disk + ids_wire + rows_wire + gradients_wire + dense_wire; }
   double total() const { return work() + waiting(); }
   RankSeconds& operator+=(const RankSeconds& other);
   friend RankSeconds operator*(RankSeconds seconds, double factor);
@@ -57,7 +59,7 @@ std::string LargestPart(const RankSeconds& seconds);
 
 struct StepPrediction {
   double seconds = 0;
-  double waiting = 0;  // of that, for the network
+  double waiting = 0;  // of that, for the network and disks
   std::vector<RankSeconds> ranks;
   int busiest = 0;
   // Most of the step is limited by all ranks of a node together, not by the busiest one.

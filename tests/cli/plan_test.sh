@@ -91,6 +91,8 @@ assert step > 0 and step == json.load(open("measured_diff.json"))["before"]["ste
 EOM
 run 0 train --config small.json --ranks 2 --plan auto --topology topology.json
 sed 's/"backend":"local"/"backend":"mpi"/' topology.json >processes.json
+fails_saying "measured with ranks as processes, and the ranks of this run are threads" train \
+  --config small.json --ranks 2 --plan auto --topology processes.json
 fails_saying "which was measured with processes (mpirun): it runs ranks as threads" plan \
   --tables small.json --topology processes.json --validate 2
 sed 's/"device":"cpu"/"device":"cuda"/' topology.json >gpu.json

@@ -206,9 +206,10 @@ TEST(StepModel, ADiskIsItsNodes) {
   const double misses = 0.8 * DistinctRows(UniformRows(100'000), 4 * 4096);
   const double bytes = MovesOfDisk(misses, 100'000, 64 * 4, 4).bytes;
   EXPECT_NEAR(bytes, 4096 * 100'000 / 15 * (1 - std::exp(-misses * 15 / 100'000)), 1);
-  EXPECT_NEAR(step.ranks[0].tiers, bytes * 1e-9 / 2, 1e-9);
-  EXPECT_EQ(step.ranks[1].tiers, step.ranks[0].tiers);
-  EXPECT_EQ(step.ranks[2].tiers, 0);
+  EXPECT_NEAR(step.ranks[0].disk, bytes * 1e-9 / 2, 1e-9);
+  EXPECT_EQ(step.ranks[1].disk, step.ranks[0].disk);
+  EXPECT_EQ(step.ranks[2].disk, 0);
+  EXPECT_GE(step.waiting, step.ranks[0].disk);  // which needs no core
 }
 
 // The prices of all shards, each times their number, add up to the plan's work.
