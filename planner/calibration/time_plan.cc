@@ -127,6 +127,8 @@ KeyedJaggedTensor MakeBatch(Context& ctx, const StepLoad& load, unsigned seed) {
 }
 
 constexpr int64_t kSweptRows = 32768;
+// Of tables of more rows, which would take minutes, the others are made when they are named.
+constexpr int64_t kMostSweepSteps = 64;
 
 // Steps until all rows of tables behind caches were named: rows that a cache lacks were written
 // then.
@@ -135,7 +137,7 @@ int64_t SweepSteps(const StepLoad& load, const ShardingPlan& plan, int ranks) {
   for (const StepTable& t : load.tables)
     if (HasCache(plan, t)) rows = std::max(rows, t.rows);
   const int64_t of_step = kSweptRows * ranks;
-  return std::min<int64_t>((rows + of_step - 1) / of_step, kMostWarmUpSteps);
+  return std::min((rows + of_step - 1) / of_step, kMostSweepSteps);
 }
 
 // A rank's batch of such a step: one bag a feature, of the next rows of the first feature's table.
