@@ -37,7 +37,7 @@ struct SignDescent {
 int main() {
   Context ctx;
   EmbeddingBagConfig table;
-  table.name = "t";
+  table.name = "items";
   table.num_embeddings = 10;
   table.embedding_dim = 3;
   table.feature_names = {"f"};

@@ -16,14 +16,14 @@ namespace {
 // A separator between words is believed where this share of a column's texts has it.
 constexpr double kFewTexts = 0.02;
 
-bool EndsIn(const std::string& path, std::initializer_list<std::string_view> endings) {
+bool EndsIn(std::string_view path, std::initializer_list<std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(),
                      [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
-RowFormat FormatByName(std::string path) {
+RowFormat FormatByName(std::string_view path) {
   for (const std::string_view packed : {".gz", ".zst"})
-    if (path.ends_with(packed)) path.resize(path.size() - packed.size());
+    if (path.ends_with(packed)) path.remove_suffix(packed.size());
   if (EndsIn(path, {".jsonl", ".ndjson", ".json"})) return RowFormat::kJsonl;
   if (EndsIn(path, {".csv"})) return RowFormat::kCsv;
   if (EndsIn(path, {".tsv", ".tab"})) return RowFormat::kTsv;

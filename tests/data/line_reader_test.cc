@@ -145,12 +145,16 @@ TEST(LineReader, ADamagedSecondMemberIsAnError) {
     LineReader reader({path});
     Lines lines;
     const std::string error = ErrorOf([&] { lines = AllLines(reader); });
-    if (error.empty()) EXPECT_EQ(lines, (Lines{"1", "2", "3", "4"}));
+    if (error.empty()) {
+      EXPECT_EQ(lines, (Lines{"1", "2", "3", "4"}));
+    }
     return error.find(path + ": cannot be read to its end: ") == 0;
   };
   int refused = 0;
   for (size_t i = first.size(); i < both.size(); ++i) {
-    if (i > first.size()) EXPECT_TRUE(is_refused(both.substr(0, i))) << "cut at " << i;
+    if (i > first.size()) {
+      EXPECT_TRUE(is_refused(both.substr(0, i))) << "cut at " << i;
+    }
     std::string damaged = both;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x60);
     refused += is_refused(damaged) ? 1 : 0;

@@ -75,11 +75,16 @@ TEST(ShuffledStream, SaysTheShareOfTheBytesWithoutAnEnd) {
     while (stream.Next(row)) {
       shares.push_back(stream.fraction().value());
       EXPECT_NEAR(shares.back(), static_cast<double>(stream.next_row() - 4) / 36, 0.1);
-      if (shares.size() > 1) EXPECT_GT(shares.back(), shares[shares.size() - 2]);
+      if (shares.size() > 1) {
+        EXPECT_GT(shares.back(), shares[shares.size() - 2]);
+      }
     }
     EXPECT_EQ(shares.back(), 1);
-    if (place == 0) all = shares;
-    if (place > 0) EXPECT_EQ(shares, std::vector(all.begin() + 9, all.end()));
+    if (place == 0) {
+      all = shares;
+    } else {
+      EXPECT_EQ(shares, std::vector(all.begin() + 9, all.end()));
+    }
   }
 }
 

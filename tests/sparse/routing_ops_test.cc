@@ -57,12 +57,13 @@ TEST_P(RoutingOpsTest, IndexSelectTakesRowsAndSumsTheirGradients) {
   }
   EXPECT_EQ(IndexSelectDim0(ctx(), T({5, 6}), T({})).shape(), (Shape{0}));
   EXPECT_THAT(ToInt64(IndexSelectDim0(ctx(), T({5, 6}), T({1, 1}))), ElementsAre(6, 6));
-  if (on_cpu())
+  if (on_cpu()) {
     EXPECT_THAT(
         [&] {
           IndexSelectDim0(ctx(), T({5, 6}), T({2}));
         },
         ThrowsMessage<Error>(HasSubstr("index 2 at position 0: there are 2 rows")));
+  }
 }
 
 TEST_P(RoutingOpsTest, IndexSelectOfManyTensors) {
@@ -107,12 +108,13 @@ TEST_P(RoutingOpsTest, SlicesAreWindowsOfSegments) {
         return std::vector<Variable>{JaggedSlice(on, in[0], T(lengths), T(start), 2).values};
       },
       {testing::RandomTensor(ctx(), {10, 3})});
-  if (on_cpu())
+  if (on_cpu()) {
     EXPECT_THAT(
         [&] {
           JaggedSlice(ctx(), values, T(lengths), T({0, 0, -1, 0}), 2);
         },
         ThrowsMessage<Error>(HasSubstr("start of segment 2")));
+  }
 }
 
 TEST_P(RoutingOpsTest, IndexAddIsTheTransposeOfIndexSelect) {

@@ -200,8 +200,10 @@ TEST(RawIdParts, AFullPartKeepsTheIdsThatEvictionsWouldFreeLast) {
     int64_t& of_part = least.try_emplace(parts.PartOf(id), row.count).first->second;
     of_part = std::min(of_part, row.count);
   }
-  for (const auto& [id, row] : before)
-    if (!after.contains(id)) EXPECT_LE(row.count, least.at(parts.PartOf(id))) << id;
+  for (const auto& [id, row] : before) {
+    if (after.contains(id)) continue;
+    EXPECT_LE(row.count, least.at(parts.PartOf(id))) << id;
+  }
   // It trains on.
   TrainConfig more = config;
   more.epochs = 2;
