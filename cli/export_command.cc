@@ -61,10 +61,9 @@ std::string ContentsOf(const Checkpoint& checkpoint) {
 void Report(const serve::WrittenDelta& delta) {
   std::vector<std::vector<std::string>> rows = {
       {"table", "rows", "changed", "of them new", "ids set", "ids removed"}};
-  const auto count = [](int64_t n) { return WithCommas(static_cast<double>(n)); };
   for (const serve::TableChange& table : delta.tables)
-    rows.push_back({table.spec.name, count(table.spec.rows), count(table.changed),
-                    count(table.added), count(table.ids_set), count(table.ids_removed)});
+    rows.push_back({table.spec.name, Count(table.spec.rows), Count(table.changed),
+                    Count(table.added), Count(table.ids_set), Count(table.ids_removed)});
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(delta.path));
   Note(Format("{}\n{}: version {}, {}", TextTable(rows), delta.path, delta.version, Bytes(bytes)),
        {{"path", delta.path}, {"version", delta.version}, {"bytes", bytes}});

@@ -29,9 +29,7 @@ void AddRawIds(const CheckpointSummary& summary, std::vector<std::vector<std::st
   for (size_t t = 0; t < tables.size(); ++t) {
     const int64_t declared = std::max(tables[t].declared_rows, tables[t].rows);
     rows[t + 1].push_back(
-        tables[t].raw_ids ? Format("{} of {}", WithCommas(static_cast<double>(*tables[t].raw_ids)),
-                                   WithCommas(static_cast<double>(declared)))
-                          : "");
+        tables[t].raw_ids ? Format("{} of {}", Count(*tables[t].raw_ids), Count(declared)) : "");
   }
   rows.back().push_back("");
 }
@@ -40,8 +38,8 @@ std::string TablesText(const CheckpointSummary& summary) {
   std::vector<std::vector<std::string>> rows = {
       {"table", "rows", "dim", "dtype", "size", "optimizer", "its state"}};
   for (const TableSummary& t : summary.tables)
-    rows.push_back({t.name, WithCommas(static_cast<double>(t.rows)), std::to_string(t.dim), t.dtype,
-                    Bytes(t.bytes), t.optimizer, Bytes(t.state_bytes)});
+    rows.push_back({t.name, Count(t.rows), std::to_string(t.dim), t.dtype, Bytes(t.bytes),
+                    t.optimizer, Bytes(t.state_bytes)});
   rows.push_back({"dense part", "", "", "", Bytes(summary.dense_bytes), summary.dense_optimizer,
                   Bytes(summary.dense_state_bytes)});
   AddRawIds(summary, rows);

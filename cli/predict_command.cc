@@ -127,7 +127,7 @@ void Say(const Flags& flags, const Outcome& outcome) {
   SayMetrics(flags, outcome);
   if (outcome.not_finite > 0)
     Warn(Format("{} of {} scores are not finite (NaN or infinite): AUC and log-loss mean nothing",
-                WithCommas(static_cast<double>(outcome.not_finite)),
+                Count(outcome.not_finite),
                 WithCommas(static_cast<double>(outcome.rows) *
                            static_cast<double>(outcome.metrics.tasks.size()))),
          {{"not_finite", outcome.not_finite}});

@@ -88,8 +88,6 @@ PreprocessOptions MakeOptions(const Flags& flags) {
   return options;
 }
 
-std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
-
 std::string InputsText(const PreprocessReport& report) {
   std::vector<std::vector<std::string>> rows = {{"input", "rows", "as rows"}};
   for (const PreprocessedInput& in : report.inputs)

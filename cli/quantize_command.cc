@@ -120,7 +120,7 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
     const int64_t stored = StoredBytes(table.spec);
     bytes += stored;
     before += table.checkpoint_bytes;
-    rows.push_back({table.spec.name, WithCommas(static_cast<double>(table.spec.num_ids())),
+    rows.push_back({table.spec.name, Count(table.spec.num_ids()),
                     share(table.spec.rows, table.spec.num_ids()), std::to_string(table.spec.dim),
                     ToString(table.spec.codec), Bytes(stored),
                     share(stored, table.checkpoint_bytes), Format("{:.3g}", table.error.rms),

@@ -2,22 +2,18 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <set>
 
 #include "metrics/metric_registry.h"
 #include "runtime/base/check.h"
+#include "runtime/base/seconds.h"
 
 namespace tessera {
 namespace {
 
 constexpr char kCandidatesName[] = "num_candidates", kUpdates[] = "updates";
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // The beginning of TorchRec's keys of this metric.
 std::string NamespaceOf(const std::string& metric) {
@@ -130,7 +126,7 @@ RecMetricModule::RecMetricModule(const RecMetricsConfig& config,
     : config_(config), options_(options) {
   TESSERA_CHECK_GT(options.ranks, 0, "ranks of metrics");
   TESSERA_CHECK_GT(config.compute_interval_steps, 0, "compute_interval_steps");
-  if (!options_.clock) options_.clock = SteadySeconds;
+  if (!options_.clock) options_.clock = internal::SteadySeconds;
   interval_steps_ = config.compute_interval_steps;
   adjusts_interval_ = config.min_compute_interval > 0 || std::isfinite(config.max_compute_interval);
   for (const RecMetricDef& def : config_.metrics) {

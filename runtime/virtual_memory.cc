@@ -10,15 +10,17 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/base/division.h"
 #include "runtime/device/page_color.h"
 
 namespace tessera {
 namespace {
 
+using internal::RoundUp;
+
 constexpr int64_t kHugePage = 2 << 20;
 
 int64_t PageBytes() { return sysconf(_SC_PAGESIZE); }
-int64_t RoundedUp(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // Addresses that are unmapped with the last handle.
 class Mapping {
@@ -52,8 +54,7 @@ Tensor EmptyInVirtualMemory(const Shape& shape, DType dtype) {
       std::make_shared<Mapping>(huge ? bytes + kHugePage + internal::kPageColors : bytes);
   char* data = mapping->data();
   if (huge) {
-    data +=
-        RoundedUp(reinterpret_cast<intptr_t>(data), kHugePage) - reinterpret_cast<intptr_t>(data);
+    data += RoundUp(reinterpret_cast<intptr_t>(data), kHugePage) - reinterpret_cast<intptr_t>(data);
     // Advice only: without huge pages everything works, slower.
     (void)madvise(data, static_cast<size_t>(bytes + internal::kPageColors), MADV_HUGEPAGE);
     data += internal::NextPageColor();
@@ -65,8 +66,8 @@ int64_t TouchedBytes(int64_t used, int64_t reserved) {
   if (used == 0) return 0;
   const bool huge = reserved >= kHugePage;
   const int64_t before = huge ? internal::kPageColors : 0;
-  return std::min(RoundedUp(before + used, huge ? kHugePage : PageBytes()),
-                  RoundedUp(before + reserved, PageBytes()));
+  return std::min(RoundUp(before + used, huge ? kHugePage : PageBytes()),
+                  RoundUp(before + reserved, PageBytes()));
 }
 
 int64_t ResidentBytes(const Tensor& tensor) {

@@ -9,6 +9,7 @@
 #include "bench/harness/cold_rounds.h"
 #include "bench/harness/run_bare.h"
 #include "embedding/lookup/element.h"
+#include "runtime/element_at.h"
 #include "runtime/numbers/random.h"
 
 namespace tessera::bench {
@@ -107,9 +108,8 @@ std::vector<LoopTable> Workload::LoopTables(size_t batch, const Tensor& pooled) 
   for (size_t t = 0; t < shape_.rows.size(); ++t) {
     const int64_t dim = shape_.DimOf(t);
     const size_t first = t * static_cast<size_t>(shape_.batch);
-    tables.push_back({pointers_[t], dim,
-                      static_cast<char*>(pooled.raw_data()) + before * SizeOf(pooled.dtype()),
-                      none ? dim : ColumnsOf(shape_)});
+    tables.push_back(
+        {pointers_[t], dim, internal::ElementAt(pooled, before), none ? dim : ColumnsOf(shape_)});
     const int64_t ids = offsets[first + static_cast<size_t>(shape_.batch)] - offsets[first];
     before += none ? ids * dim : dim;
   }

@@ -15,8 +15,7 @@ std::string LeftOut(int64_t lines, const BadLineCounts& reasons) {
   const std::string text = Format("left out {}", Counted(lines, "bad line"));
   std::string parts;
   for (const auto& [count, reason] : most)
-    parts += Format("{}{}: {}", parts.empty() ? "" : "; ", WithCommas(static_cast<double>(-count)),
-                    reason);
+    parts += Format("{}{}: {}", parts.empty() ? "" : "; ", Count(-count), reason);
   return parts.empty() ? text : Format("{} ({})", text, parts);
 }
 

@@ -79,8 +79,6 @@ Found Read(const std::string& folder, const RowFolderIndex& index) {
   return found;
 }
 
-std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
-
 std::string FeatureTable(const RowFolderIndex& index, const Found& found) {
   std::vector<std::vector<std::string>> table = {{"feature", "rows of its table", "ids a row"}};
   for (size_t f = 0; f < index.features.size(); ++f) {

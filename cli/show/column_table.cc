@@ -21,7 +21,6 @@ using internal::Json;
 constexpr int kBuckets = 8;
 constexpr size_t kShown = 30;  // characters of a cell
 
-std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
 // Whole numbers in full, such as times.
 std::string Number(double number) {
   constexpr double kFull = 1e16;

@@ -17,8 +17,7 @@ using Rows = std::vector<std::vector<std::string>>;
 // "on 1 row for evaluation" by `rows_are` "rows for evaluation".
 std::string HeadingOf(int64_t examples, const std::string& rows_are) {
   constexpr std::string_view kRows = "rows";
-  if (!rows_are.starts_with(kRows))
-    return Format("on {} {}", WithCommas(static_cast<double>(examples)), rows_are);
+  if (!rows_are.starts_with(kRows)) return Format("on {} {}", Count(examples), rows_are);
   return Format("on {}{}", Counted(examples, "row"), rows_are.substr(kRows.size()));
 }
 
@@ -39,7 +38,7 @@ Rows TaskRows(const EvaluationValues& values, const std::string& rows_are) {
   Rows rows = {{"on " + rows_are}, {"rows"}};
   for (const NamedTaskValues& task : values.tasks) {
     rows[0].push_back(task.task);
-    rows[1].push_back(WithCommas(static_cast<double>(task.values.clicks.examples)));
+    rows[1].push_back(Count(task.values.clicks.examples));
   }
   for (const TaskMetric& metric : AllTaskMetrics()) {
     const auto has = [&](const NamedTaskValues& task) { return task.loss == metric.loss; };

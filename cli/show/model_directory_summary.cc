@@ -33,8 +33,6 @@ Found Load(const std::string& directory) {
   return {spec, spec.version - base};
 }
 
-std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
-
 std::string IdsOf(const serve::TableSpec& table) {
   if (table.raw_ids) return "any";
   return Count(table.num_ids());

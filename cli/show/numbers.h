@@ -13,6 +13,8 @@ using internal::Counted;
 using internal::TextTable;
 using internal::WithCommas;
 
+// A whole number with commas: "43,210".
+inline std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
 // A part of all: "12 %"; "< 1 %" for little more than none.
 std::string Share(int64_t part, int64_t all);
 // "0:12", "1:02:03".

@@ -33,8 +33,6 @@ double ClickRate(const Found& found, const RowFolderIndex& index) {
   return static_cast<double>(found.clicks) / static_cast<double>(index.rows);
 }
 
-std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
-
 }  // namespace
 
 std::string RowFolderText(const std::string& folder) {

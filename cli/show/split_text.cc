@@ -12,8 +12,6 @@ namespace {
 constexpr std::pair<RowPart, const char*> kParts[] = {{RowPart::kTrain, "to train on"},
                                                       {RowPart::kEval, "for evaluation"}};
 
-std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
-
 // fn(name, count) for each count that is known.
 template <typename Fn>
 void ForEachCount(const SplitCounts& counts, Fn fn) {

@@ -18,8 +18,7 @@ std::vector<FeatureItems> CountsOf(const UnknownItems* items) {
 std::string TextOf(const FeatureItems& items) {
   return Format("{} {} ({})", items.feature, Share(items.count.unknown, items.count.items),
                 items.words ? "outside its vocabulary: id 0"
-                            : Format("beyond the {} rows of its table: modulo",
-                                     WithCommas(static_cast<double>(items.rows))));
+                            : Format("beyond the {} rows of its table: modulo", Count(items.rows)));
 }
 
 }  // namespace

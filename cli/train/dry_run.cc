@@ -19,8 +19,6 @@
 namespace tessera::cli {
 namespace {
 
-std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
-
 std::string ModelText(const TrainConfig& config) {
   const RankingNetSize net =
       SizeOfRankingNet(config.model, PooledFeatures(config.tables, config.model));

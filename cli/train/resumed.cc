@@ -36,8 +36,7 @@ void SayMovedIds(const std::vector<MovedIds>& moved) {
     std::string text = Format("resume: table '{}': {} went to {}", table, Counted(ids, "raw id"),
                               parts == 0 ? "one part" : Counted(parts, "part"));
     if (without_row > 0)
-      text += Format(", where {} of them have no row: their parts are full",
-                     WithCommas(static_cast<double>(without_row)));
+      text += Format(", where {} of them have no row: their parts are full", Count(without_row));
     if (sketch) text += "; the sketch of admit_after starts anew";
     Note(text);
   }

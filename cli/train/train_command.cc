@@ -90,8 +90,8 @@ std::string PlatformOf(Context& ctx) {
 std::string ModelLine(const Trainer& trainer, Context& ctx) {
   int64_t dense = 0;
   for (const NamedParameter& p : trainer.model().Parameters()) dense += p.variable.value().numel();
-  return Format("{}, {} dense parameters, {}", TablesText(trainer.config().tables),
-                WithCommas(static_cast<double>(dense)), Machine(ctx, trainer.comm() != nullptr));
+  return Format("{}, {} dense parameters, {}", TablesText(trainer.config().tables), Count(dense),
+                Machine(ctx, trainer.comm() != nullptr));
 }
 
 void Resume(const TrainFlags& flags, Trainer& trainer, const DataSets& data, Resumed& resumed,

@@ -38,8 +38,6 @@ RawIdsReport Sum(const std::vector<RawIdsReport>& tables) {
   return sum;
 }
 
-std::string Count(int64_t n) { return WithCommas(static_cast<double>(n)); }
-
 std::string InUse(const RawIdsReport& r) {
   return Format("{} of {} in use", Count(r.ids), Counted(r.rows, "row"));
 }

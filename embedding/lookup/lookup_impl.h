@@ -2,6 +2,7 @@
 #define TESSERA_EMBEDDING_LOOKUP_LOOKUP_IMPL_H_
 // The lookup on each device, and for each instruction set of a CPU (lookup_simd.cc).
 #include "embedding/lookup/lookup.h"
+#include "runtime/base/host_device.h"
 #include "runtime/base/isa.h"
 #include "runtime/context.h"
 #include "runtime/device/device.h"
@@ -20,6 +21,15 @@ decltype(auto) VisitRowType(DType dtype, Fn&& fn) {
   if (dtype == DType::kF16) return fn.template operator()<Half>();
   if (dtype == DType::kBF16) return fn.template operator()<BFloat16>();
   return fn.template operator()<float>();
+}
+
+// Whether packs of `size` elements can be written past the caches to a feature's output rows.
+template <typename Out>
+TESSERA_HD bool PacksAreAligned(const LookupFeature& f, int size) {
+  return (reinterpret_cast<uintptr_t>(f.output) |
+          static_cast<uintptr_t>(f.output_stride) * sizeof(Out)) %
+             (static_cast<size_t>(size) * sizeof(Out)) ==
+         0;
 }
 
 // Bags [begin, end) of one feature, counted from its first.

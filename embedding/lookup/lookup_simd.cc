@@ -153,15 +153,6 @@ void CopyElements(const From* from, int64_t n, To* to, bool stream = false) {
   if (tail > 0) Pack::LoadFirst(from + d, tail).StoreFirst(to + d, tail);
 }
 
-// Whether whole packs of a feature's output rows can be written past the caches.
-template <typename Out>
-bool IsAligned(const LookupFeature& f) {
-  return (reinterpret_cast<uintptr_t>(f.output) |
-          static_cast<uintptr_t>(f.output_stride) * sizeof(Out)) %
-             (Pack::kSize * sizeof(Out)) ==
-         0;
-}
-
 // Cuts the columns of a row into blocks: whole ones, then the rest.
 template <typename Row, bool kWeighted>
 class ColumnBlocks {
@@ -207,7 +198,8 @@ void PooledBags(const LookupPiece& p) {
   const ColumnBlocks<Row, kWeighted> blocks(f.dim);
   constexpr int kBlock = ColumnBlocks<Row, kWeighted>::kBlock;
   constexpr bool kDirect = std::same_as<Out, float>;  // else a block of sums is converted
-  const bool stream = p.stream && IsAligned<Out>(f), mean = f.pooling == PoolingType::kMean;
+  const bool stream = p.stream && PacksAreAligned<Out>(f, Pack::kSize),
+             mean = f.pooling == PoolingType::kMean;
   const int64_t at_once = !kDirect ? 1 : f.dim <= kBlock ? p.end - p.begin : BagsAtOnce<Row>(p);
   reader.PrefetchFirst(p.offsets[f.first_bag + p.begin]);
   for (int64_t b = p.begin; b < p.end; b += at_once) {

@@ -3,6 +3,7 @@
 // are; rows are asked for ahead of time, into the first-level cache.
 #include <algorithm>
 
+#include "embedding/lookup/lookup_impl.h"
 #include "embedding/quantized/code_packs.h"
 #include "embedding/quantized/quantized_lookup_impl.h"
 
@@ -119,23 +120,6 @@ void SumColumns(const Source& shared_source, const Bag& bag, int64_t column, int
 
 using Columns = void (*)(const Source&, const Bag&, int64_t, int, float*, bool);
 
-// Calls fn.operator()<Out>() with the C++ type of an output that is not stored rows.
-template <typename Fn>
-void VisitOutput(DType dtype, const Fn& fn) {
-  if (dtype == DType::kF16) return fn.template operator()<Half>();
-  if (dtype == DType::kBF16) return fn.template operator()<BFloat16>();
-  return fn.template operator()<float>();
-}
-
-// Whether whole packs of a feature's output rows can be written past the caches.
-template <typename Out>
-bool IsAligned(const LookupFeature& f) {
-  return (reinterpret_cast<uintptr_t>(f.output) |
-          static_cast<uintptr_t>(f.output_stride) * sizeof(Out)) %
-             (Pack::kSize * sizeof(Out)) ==
-         0;
-}
-
 template <typename Out>
 void StoreSums(const float* sums, int n, Out* out, bool stream) {
   int d = 0;
@@ -156,7 +140,7 @@ void PooledBags(const QuantizedPiece& p) {
   const Source source(p);
   const auto dim = static_cast<int>(f.dim), packs = dim % kBlock / Pack::kSize,
              tail = dim % Pack::kSize;
-  const bool stream = p.stream && IsAligned<Out>(f);
+  const bool stream = p.stream && PacksAreAligned<Out>(f, Pack::kSize);
   for (int64_t b = p.begin; b < p.end; ++b) {
     const int64_t begin = p.offsets[f.first_bag + b], end = p.offsets[f.first_bag + b + 1];
     const Bag bag{begin, end, f.pooling == PoolingType::kMean && end > begin,
@@ -218,7 +202,7 @@ void ForEachRow(const QuantizedPiece& p, const Fn& fn) {
 template <typename Reader, typename Out>
 void DecodedRows(const QuantizedPiece& p) {
   const LookupFeature& f = *p.feature;
-  const bool stream = p.stream && IsAligned<Out>(f);
+  const bool stream = p.stream && PacksAreAligned<Out>(f, Pack::kSize);
   ForEachRow(p, [&](const Source& source, int64_t j, const uint8_t* row) {
     Out* out = f.OutputAt<Out>(j);
     if (row != nullptr)
@@ -244,7 +228,7 @@ void StoredRows(const QuantizedPiece& p) {
 template <bool kWeighted>
 void VisitedBags(const QuantizedPiece& p) {
   VisitReader<kWeighted>(p.feature->layout.reading, [&]<typename Reader>() {
-    VisitOutput(p.feature->output_type, [&]<typename Out>() { PooledBags<Reader, Out>(p); });
+    VisitRowType(p.feature->output_type, [&]<typename Out>() { PooledBags<Reader, Out>(p); });
   });
 }
 
@@ -260,7 +244,7 @@ void QuantizedLookupBags(const QuantizedPiece& p) {
 void QuantizedLookupRows(const QuantizedPiece& p) {
   if (p.feature->output_type == DType::kU8) return StoredRows(p);
   VisitReader<false>(p.feature->layout.reading, [&]<typename Reader>() {
-    VisitOutput(p.feature->output_type, [&]<typename Out>() { DecodedRows<Reader, Out>(p); });
+    VisitRowType(p.feature->output_type, [&]<typename Out>() { DecodedRows<Reader, Out>(p); });
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "embedding/quantized/quantized_lookup.h"
 #include "embedding/quantized/quantized_state.h"
+#include "runtime/element_at.h"
 
 namespace tessera {
 namespace {
@@ -27,7 +28,7 @@ QuantizedLookupFeature FeatureOf(const State& state, const OutputPart& part, con
   feature.first_bag = part.first_bag;
   feature.num_bags = part.num_bags;
   feature.pooling = table.pooling;
-  feature.output = static_cast<char*>(output.raw_data()) + part.at * SizeOf(output.dtype());
+  feature.output = internal::ElementAt(output, part.at);
   feature.output_type = output.dtype();
   feature.output_stride = part.stride;
   return feature;

@@ -6,20 +6,20 @@
 
 #include "embedding/storage/log_record.h"
 #include "runtime/base/check.h"
+#include "runtime/base/division.h"
 
 namespace tessera {
 namespace {
 
 using internal::HeaderOf;
 using internal::LogRecordHeader;
+using internal::RoundUp;
 
 constexpr int64_t kHeaderBytes = sizeof(LogRecordHeader);
 constexpr int64_t kMaxSegmentBytes = 1 << 20;
 // Free segments that are kept, and segments whose writes may be under way before anybody waits.
 constexpr int64_t kSpareSegments = 2, kMaxWriting = 4;
 constexpr int64_t kMoreSegments = kSpareSegments + kMaxWriting + 2;
-
-int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 int64_t SegmentsFor(int64_t rows, int64_t per_segment) {
   return (rows + rows / 2) / per_segment + 1 + kMoreSegments;

@@ -2,6 +2,7 @@
 
 #include "embedding/lookup/feature_ids.h"
 #include "embedding/storage/rows_on_use.h"
+#include "runtime/element_at.h"
 
 namespace tessera::internal {
 
@@ -89,7 +90,7 @@ ScratchVector<LookupFeature> TableBatch::Features(const TablesState& state,
     feature.first_bag = part.first_bag;
     feature.num_bags = part.num_bags;
     feature.pooling = table.pooling;
-    feature.output = static_cast<char*>(output.raw_data()) + part.at * SizeOf(output.dtype());
+    feature.output = ElementAt(output, part.at);
     feature.output_type = output.dtype();
     feature.output_stride = part.stride;
   }

@@ -2,6 +2,7 @@
 
 #include "embedding/update/update.h"
 #include "runtime/device/scratch_pool.h"
+#include "runtime/element_at.h"
 #include "sparse/ops/cumsum.h"
 
 namespace tessera::internal {
@@ -17,7 +18,7 @@ class InverseLookup {
         offsets_(CompleteCumsum(ctx, Tensor::Full(ctx, {inverse.numel()}, 1, DType::kI64))) {
     int64_t column = 0;
     for (const DistinctBags& f : features) {
-      features_.push_back({.rows = At(distinct, f.at),
+      features_.push_back({.rows = ElementAt(distinct, f.at),
                            .row_type = distinct.dtype(),
                            .num_rows = f.bags,
                            .dim = f.dim,
@@ -25,14 +26,11 @@ class InverseLookup {
                            .first_bag = f.inverse_row * inverse.dim(1),
                            .num_bags = inverse.dim(1),
                            .pooling = PoolingType::kNone,
-                           .output = At(full, column),
+                           .output = ElementAt(full, column),
                            .output_type = full.dtype(),
                            .output_stride = full.dim(1)});
       column += f.dim;
     }
-  }
-  static void* At(const Tensor& tensor, int64_t element) {
-    return static_cast<char*>(tensor.raw_data()) + element * SizeOf(tensor.dtype());
   }
   LookupArgs args() const {
     return {features_, {offsets_.raw_data(), true}, nullptr, indices_.numel()};
@@ -66,7 +64,7 @@ Tensor FoldBags(Context& ctx, const Tensor& grad, std::span<const DistinctBags> 
   ScratchVector<UpdateTable> tables;
   for (const DistinctBags& f : features) {
     UpdateTable table;
-    table.weights = InverseLookup::At(distinct, f.at);
+    table.weights = ElementAt(distinct, f.at);
     table.num_rows = f.bags;
     table.dim = f.dim;
     table.features = {static_cast<int>(tables.size())};

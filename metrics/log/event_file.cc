@@ -4,13 +4,13 @@
 
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "metrics/log/crc32c.h"
 #include "runtime/base/check.h"
+#include "runtime/base/seconds.h"
 
 namespace tessera {
 namespace {
@@ -44,15 +44,11 @@ std::string EventHead(double wall_time, int64_t step) {
          Varint(static_cast<uint64_t>(step));
 }
 
-double WallTime() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 std::string FileName() {
   static std::atomic<int> files = 0;
   char host[256] = "localhost";
   gethostname(host, sizeof host - 1);
-  return Format("events.out.tfevents.{:010d}.{}.{}.{}", static_cast<int64_t>(WallTime()),
+  return Format("events.out.tfevents.{:010d}.{}.{}.{}", static_cast<int64_t>(internal::WallTime()),
                 std::string_view(host), getpid(), files++);
 }
 
@@ -65,7 +61,7 @@ EventFileWriter::EventFileWriter(const std::string& folder) {
   path_ = (std::filesystem::path(folder) / FileName()).string();
   file_.reset(std::fopen(path_.c_str(), "wb"));
   if (!file_) throw Error(Format("{}: cannot be written: {}", path_, std::strerror(errno)));
-  WriteRecord(EventHead(WallTime(), 0) + BytesField(3, "brain.Event:2"));
+  WriteRecord(EventHead(internal::WallTime(), 0) + BytesField(3, "brain.Event:2"));
 }
 
 void EventFileWriter::AddScalars(int64_t step, double wall_time,

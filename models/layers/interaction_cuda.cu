@@ -5,14 +5,13 @@
 
 #include "models/layers/interaction_impl.h"
 #include "runtime/base/check.h"
+#include "runtime/base/division.h"
 #include "runtime/context.h"
 #include "runtime/launch.cuh"
 #include "runtime/ops/kernels/four.cuh"
 
 namespace tessera::internal {
 namespace {
-
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How a launch is cut. Of shared memory, an example has `rows`·`stride` floats for its rows and
 // `extra` floats beside.

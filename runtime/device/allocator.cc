@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/base/division.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/device/page_color.h"
 #include "runtime/device/scratch_pool.h"
@@ -33,7 +34,7 @@ int64_t Rounded(int64_t bytes) {
   const int64_t unit = bytes >= kHugePage         ? kHugePage
                        : bytes >= kSmallestCached ? (kRecycles ? eighth : 4096)
                                                   : kHostAlignment;
-  return std::max<int64_t>((bytes + unit - 1) / unit * unit, kHostAlignment);
+  return std::max<int64_t>(internal::RoundUp(bytes, unit), kHostAlignment);
 }
 
 // It is no Error, since no caller made a mistake: the same call may succeed later.

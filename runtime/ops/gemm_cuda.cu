@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/division.h"
 #include "runtime/launch.cuh"
 #include "runtime/ops/cublas_gemm.h"
 #include "runtime/ops/gemm_impl.h"
@@ -218,8 +219,6 @@ struct FoldParts {
     c = last ? FinishElement(sum, bias, problem.relu) : sum;
   }
 };
-
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool AllAreVectors(const float* p, int64_t ld, int64_t step) {
   return RowsAreVectors(p, ld) && step % 4 == 0;

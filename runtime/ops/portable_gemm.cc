@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/base/division.h"
 #include "runtime/context.h"
 #include "runtime/device/scratch_pool.h"
 #include "runtime/ops/gemm_impl.h"
@@ -12,8 +13,6 @@
 
 namespace tessera::internal {
 namespace {
-
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // A C of so few columns would leave most lanes of a register idle: its transpose is made.
 constexpr int64_t kNarrow = 4;

@@ -6,6 +6,7 @@
 #include "embedding/update/clamp_gradient.h"
 #include "embedding/update/expand_bags.h"
 #include "runtime/base/names.h"
+#include "runtime/element_at.h"
 #include "sharding/exchange/copy_segments.h"
 #include "sparse/ids/unique.h"
 #include "sparse/ops/cumsum.h"
@@ -35,9 +36,9 @@ Tensor Joined(Context& ctx, const std::vector<DistFeature>& features,
     for (size_t f = 0; f < features.size(); ++f) {
       if (tables[f] != static_cast<int>(t)) continue;
       const DistFeature& feature = features[f];
-      const int64_t n = feature.end - feature.begin, size = SizeOf(type);
-      copies.push_back({static_cast<const char*>(feature.ids.raw_data()) + feature.begin * size,
-                        static_cast<char*>(ids.raw_data()) + at * size, n * size});
+      const int64_t n = feature.end - feature.begin;
+      copies.push_back({internal::ElementAt(feature.ids, feature.begin),
+                        internal::ElementAt(ids, at), n * SizeOf(type)});
       result.readers[f] = {static_cast<int>(t), at - first, at - first + n};
       at += n;
     }

@@ -33,12 +33,6 @@ struct Side {
   }
 };
 
-std::vector<Tensor> EmptyMessages(Context& ctx, const Side& side) {
-  std::vector<Tensor> messages;
-  for (const Shape& s : side.shapes) messages.push_back(Tensor::Empty(ctx, {s.numel()}));
-  return messages;
-}
-
 std::vector<ColumnBlock> MakeBlocks(const Side& side, const Tensor& whole,
                                     const std::vector<Tensor>& messages) {
   std::vector<ColumnBlock> blocks;
@@ -64,7 +58,7 @@ std::vector<ColumnBlock> MakeBlocks(const Side& side, const Tensor& whole,
 // Cuts a matrix into its parts; they are views if each lies in one piece.
 std::vector<Tensor> Cut(Context& ctx, const Side& side, const Tensor& whole) {
   if (side.parts == Side::Parts::kColumns) {
-    std::vector<Tensor> messages = EmptyMessages(ctx, side);
+    std::vector<Tensor> messages = EmptyMessages(ctx, SizesOf(side.Messages()));
     SpreadBlocks(ctx, MakeBlocks(side, whole, messages));
     return messages;
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/element_at.h"
 #include "sharding/exchange/copy_segments.h"
 #include "sharding/exchange/input_dist_weights.h"
 #include "sharding/exchange/row_split.h"
@@ -9,9 +10,7 @@
 namespace tessera {
 namespace {
 
-char* At(const Tensor& tensor, int64_t element) {
-  return static_cast<char*>(tensor.raw_data()) + element * SizeOf(tensor.dtype());
-}
+using internal::ElementAt;
 
 // Types that all messages of an exchange share.
 struct WireTypes {
@@ -166,9 +165,10 @@ class Sender {
         char* weights = begin + message.weights_at + message.first_id[s] * 4;
         sent_.positions[r].emplace_back();
         if (stream.whole) {
-          copies.push_back({At(lengths_, feature.first_bag), lengths, feature.num_bags * 4});
-          copies.push_back({At(feature.ids, feature.begin), ids, n * id_bytes});
-          if (types_.weighted) copies.push_back({At(weights_, feature.begin), weights, n * 4});
+          copies.push_back({ElementAt(lengths_, feature.first_bag), lengths, feature.num_bags * 4});
+          copies.push_back({ElementAt(feature.ids, feature.begin), ids, n * id_bytes});
+          if (types_.weighted)
+            copies.push_back({ElementAt(weights_, feature.begin), weights, n * 4});
           continue;
         }
         const auto [f, block] = BlockOf(stream);
@@ -258,13 +258,13 @@ Received Sorted(Context& ctx, const ReceivedIds& from, const std::vector<Tensor>
     for (size_t q = 0; q < messages.size(); ++q) {
       const MessageLayout& layout = layouts[q];
       const int64_t b = from.bags[q][s], n = from.ids[q][s];
-      const char* message = At(messages[q], 0);
-      copies.push_back({message + layout.first_bag[s] * 4, At(to.lengths, bag), b * 4});
-      copies.push_back(
-          {message + layout.ids_at + layout.first_id[s] * id_bytes, At(to.ids, id), n * id_bytes});
+      const char* message = ElementAt(messages[q], 0);
+      copies.push_back({message + layout.first_bag[s] * 4, ElementAt(to.lengths, bag), b * 4});
+      copies.push_back({message + layout.ids_at + layout.first_id[s] * id_bytes,
+                        ElementAt(to.ids, id), n * id_bytes});
       if (types.weighted)
-        copies.push_back(
-            {message + layout.weights_at + layout.first_id[s] * 4, At(to.weights, id), n * 4});
+        copies.push_back({message + layout.weights_at + layout.first_id[s] * 4,
+                          ElementAt(to.weights, id), n * 4});
       bag += b;
       id += n;
     }

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "runtime/element_at.h"
 #include "sharding/exchange/copy_segments.h"
 
 namespace tessera::internal {
 namespace {
-
-char* At(const Tensor& tensor, int64_t element) {
-  return static_cast<char*>(tensor.raw_data()) + element * SizeOf(tensor.dtype());
-}
 
 // A stream of one rank.
 struct Stream {
@@ -112,23 +109,25 @@ class MessageMaker {
 
   void FillStream(const RankMessage& message, const Stream& stream) {
     const SentBags& bags = bags_[stream.bags];
-    char *const ids = At(message.ids, stream.first_id), *const weights = message.weights
-                                                                             ? At(message.weights,
-                                                                                  stream.first_id)
-                                                                             : nullptr;
+    char *const ids = ElementAt(message.ids, stream.first_id), *const weights =
+                                                                   message.weights
+                                                                       ? ElementAt(message.weights,
+                                                                                   stream.first_id)
+                                                                       : nullptr;
     const int64_t id_bytes = stream.num_ids * SizeOf(message.ids.dtype());
-    const void* lengths = At(batch_.lengths, bags.first_bag);
+    const void* lengths = ElementAt(batch_.lengths, bags.first_bag);
     const size_t s = split_of_[stream.bags];
     Tensor split_lengths;
     if (stream.split) {
       split_lengths = split_->lengths(s, stream.block);
       lengths = split_lengths.raw_data();
     }
-    copies_.push_back({lengths, At(message.lengths, stream.first_bag), 4 * stream.num_bags});
+    copies_.push_back({lengths, ElementAt(message.lengths, stream.first_bag), 4 * stream.num_bags});
     if (!stream.split) {
-      Copy(copies_, At(bags.rows, bags.first_row_number), ids, id_bytes);
+      Copy(copies_, ElementAt(bags.rows, bags.first_row_number), ids, id_bytes);
       if (weights)
-        Copy(copies_, At(batch_.weights, bags.first_row_number), weights, 4 * stream.num_ids);
+        Copy(copies_, ElementAt(batch_.weights, bags.first_row_number), weights,
+             4 * stream.num_ids);
       return;
     }
     SplitPlace& place = places_[s][stream.block];

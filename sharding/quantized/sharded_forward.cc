@@ -5,6 +5,7 @@
 
 #include "embedding/lookup/index_array.h"
 #include "embedding/quantized/quantized_lookup.h"
+#include "runtime/element_at.h"
 #include "runtime/tensor.h"
 #include "sharding/exchange/column_blocks.h"
 #include "sharding/quantized/one_to_all_rows.h"
@@ -97,8 +98,7 @@ class Forward {
     for (const QuantizedShard& shard : state_.shards_of(f).shards) {
       QuantizedLookupFeature feature =
           LookupOf(shard, state_.home.table_of(f).pooling, rows_[f], part.first_bag, part.num_bags);
-      feature.output = static_cast<char*>(output.raw_data()) +
-                       (part.at + shard.shard.column_offset) * SizeOf(output.dtype());
+      feature.output = ElementAt(output, part.at + shard.shard.column_offset);
       feature.output_type = output.dtype();
       feature.output_stride = part.stride;
       direct_[RankOf(shard)].push_back(feature);

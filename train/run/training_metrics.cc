@@ -1,28 +1,23 @@
 #include "train/run/training_metrics.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <set>
 #include <utility>
 
+#include "runtime/base/seconds.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
 namespace {
 
-constexpr char kPrediction[] = "prediction", kLabel[] = "label", kWeight[] = "weight";
+using internal::SteadySeconds;
+using internal::WallTime;
 
-double WallTime() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+constexpr char kPrediction[] = "prediction", kLabel[] = "label", kWeight[] = "weight";
 
 RecMetricsConfig ConfigOf(const TrainConfig& config) {
   return config.metrics ? *config.metrics : DefaultTrainingMetrics(config);
-}
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 RecMetricModuleOptions OptionsOf(const Trainer& trainer, bool all_ranks, Clock clock = {}) {
