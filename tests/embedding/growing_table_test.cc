@@ -8,11 +8,13 @@
 #include "runtime/ops/arithmetic.h"
 #include "runtime/virtual_memory.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/rules.h"
 
 namespace tessera {
 namespace {
 
+using testing::ErrorOf;
 using ::testing::HasSubstr;
 
 class GrowingTableTest : public testing::DeviceTest {
@@ -59,15 +61,6 @@ class GrowingTableTest : public testing::DeviceTest {
       state.tensor.Rows(begin, end).Fill(ctx(), 0);
   }
 };
-
-std::string ErrorOf(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST_P(GrowingTableTest, EveryRuleAndTypeHasTheBitsOfAFixedTable) {
   for (const AnyRule& rule : testing::AllRules())

@@ -23,6 +23,7 @@ using testing::MixedPlan;
 using testing::ReadFile;
 using testing::SmallConfig;
 using testing::TempPath;
+using testing::TensorsOf;
 
 constexpr int64_t kEveryStep = 1 << 20;  // more steps than a run has
 
@@ -47,15 +48,6 @@ TrainingRunReport Trained(const TrainConfig& config, TrainingRunOptions options,
     if (options.incremental) options.resumed = saved.chain;
   }
   return RunTraining(trainer, DataSets(config, data), options);
-}
-
-std::vector<NamedTensor> TensorsOf(const std::string& path) {
-  Context ctx({.threads = 1});
-  const Checkpoint checkpoint = ReadCheckpoint(path);
-  std::vector<NamedTensor> tensors;
-  for (const CheckpointEntry& entry : checkpoint.tensors)
-    tensors.push_back({entry.name, checkpoint.Read(ctx, entry)});
-  return tensors;
 }
 
 void ExpectSameTensors(const std::string& path, const std::string& other) {

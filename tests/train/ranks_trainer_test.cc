@@ -21,6 +21,7 @@ using testing::PlanFor;
 using testing::RunCurve;
 using testing::SmallConfig;
 using testing::TempPath;
+using testing::TensorsOf;
 
 // The last batch of an epoch has 40 rows.
 TEST(RanksTrainer, OneRankGivesTheBitsOfNone) {
@@ -153,15 +154,6 @@ TrainConfig DenseTables(const std::string& dense) {
   config.gradient_clipping = {.mode = GradientClipping::kNorm, .max_gradient = 0.02};
   config.warmup = {{.policy = WarmupPolicy::kLinear, .max_iters = 6, .value = 0.1}};
   return config;
-}
-
-std::vector<NamedTensor> TensorsOf(const std::string& path) {
-  Context ctx({.threads = 1});
-  const Checkpoint checkpoint = ReadCheckpoint(path);
-  std::vector<NamedTensor> tensors;
-  for (const CheckpointEntry& entry : checkpoint.tensors)
-    tensors.push_back({entry.name, checkpoint.Read(ctx, entry)});
-  return tensors;
 }
 
 class DenseTablesOnRanks : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {};

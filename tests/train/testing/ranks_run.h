@@ -68,6 +68,16 @@ inline std::string Exported(const std::string& folder) {
   return path;
 }
 
+// All that a checkpoint's file holds.
+inline std::vector<NamedTensor> TensorsOf(const std::string& path) {
+  Context ctx({.threads = 1});
+  const Checkpoint checkpoint = ReadCheckpoint(path);
+  std::vector<NamedTensor> tensors;
+  for (const CheckpointEntry& entry : checkpoint.tensors)
+    tensors.push_back({entry.name, checkpoint.Read(ctx, entry)});
+  return tensors;
+}
+
 inline void ExpectNear(const RunCurve& curve, const RunCurve& expected, double tolerance) {
   ASSERT_EQ(curve.losses.size(), expected.losses.size());
   for (size_t i = 0; i < curve.losses.size(); ++i)
