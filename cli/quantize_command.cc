@@ -300,6 +300,37 @@ void AddScoreFlags(Command command, Flags& f) {
   AddPartFlag(command, "Score only, of --data,", f.part).Needs("--data");
 }
 
+void AddCodecFlags(Command command, Flags& f) {
+  Flag bits =
+      command
+          .Add("--bits", f.bits,
+               "Bits of a number in the rows of all tables: 32, 16, 8, 4, 2 or fp8; default 8")
+          .Value("BITS");
+  command.Add("--codec", f.codec, "Codec of the rows of all tables, by name: e4m3, mx4, …")
+      .Excludes(bits)
+      .Value("CODEC");
+  Flag tables =
+      command.Add("--table", f.tables, "Codec of this table's rows; may be given more than once")
+          .Value("TABLE=CODEC");
+  Flag budget = command
+                    .Add("--budget", f.budget,
+                         "Choose each table's codec so that all together take at most "
+                         "this fraction of their size "
+                         "as f32, with the smallest error")
+                    .Excludes(bits)
+                    .Excludes(tables)
+                    .Value("0.3x");
+  command
+      .Add("--max-error", f.max_error,
+           "Choose each table's smallest codec whose RMS error is at most this fraction of the RMS "
+           "of its numbers")
+      .Within(NumbersFrom(1e-9, 1.0))
+      .Excludes(bits)
+      .Excludes(tables)
+      .Excludes(budget)
+      .Value("ERROR");
+}
+
 }  // namespace
 
 void AddQuantizeCommand(Command app) {
@@ -320,34 +351,7 @@ void AddQuantizeCommand(Command app) {
           "flag a model directory is replaced, and a folder of versions keeps all")
       .Within(NumbersFrom(int64_t{1}, int64_t{1'000'000}))
       .Value("N");
-  Flag bits =
-      command
-          .Add("--bits", f->bits,
-               "Bits of a number in the rows of all tables: 32, 16, 8, 4, 2 or fp8; default 8")
-          .Value("BITS");
-  command.Add("--codec", f->codec, "Codec of the rows of all tables, by name: e4m3, mx4, …")
-      .Excludes(bits)
-      .Value("CODEC");
-  Flag tables =
-      command.Add("--table", f->tables, "Codec of this table's rows; may be given more than once")
-          .Value("TABLE=CODEC");
-  Flag budget = command
-                    .Add("--budget", f->budget,
-                         "Choose each table's codec so that all together take at most "
-                         "this fraction of their size "
-                         "as f32, with the smallest error")
-                    .Excludes(bits)
-                    .Excludes(tables)
-                    .Value("0.3x");
-  command
-      .Add("--max-error", f->max_error,
-           "Choose each table's smallest codec whose RMS error is at most this fraction of the RMS "
-           "of its numbers")
-      .Within(NumbersFrom(1e-9, 1.0))
-      .Excludes(bits)
-      .Excludes(tables)
-      .Excludes(budget)
-      .Value("ERROR");
+  AddCodecFlags(command, *f);
   command.Add("--search", f->search,
               "Look for ranges with a smaller squared error (int8, int4, int2; takes longer)");
   command

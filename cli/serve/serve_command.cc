@@ -273,6 +273,67 @@ void AddConnectionFlags(Command command, Flags& f) {
               "Answer requests that load the model (…/load) and that take deltas (…/deltas)");
 }
 
+void AddVersionFlags(Command command, Flags& f) {
+  command
+      .Add("--versions", f.served.versions,
+           "Serve these of a folder of versions: latest (the default), latest:N (the N newest that "
+           "can be loaded) or numbers such as 3,4, of folders or of their deltas; with NAME= those "
+           "of "
+           "this model. The newest of "
+           "them answers requests that name none")
+      .OneAtATime()
+      .Value("[NAME=]VERSIONS");
+  command
+      .Add("--canary", f.served.canaries,
+           "Let this version, one of --versions, answer so many percent of the requests that name "
+           "none; the newest of the others answers the rest")
+      .OneAtATime()
+      .Value("[NAME=]VERSION:PERCENT");
+  command
+      .Add("--shadow", f.served.shadows,
+           "Let this version, one of --versions, score so many percent of the requests that name "
+           "none, too: nobody gets its scores, but /metrics tells how they differ from the answers")
+      .OneAtATime()
+      .Value("[NAME=]VERSION:PERCENT");
+  command
+      .Add("--watch", f.watch_ms,
+           "Look for deltas and for versions that came or went every MS milliseconds (default "
+           "1000; 0: never)")
+      .Within(NumbersFrom(int64_t{0}, int64_t{3'600'000}))
+      .Value("MS");
+  command.Add("--new-inputs", f.new_inputs,
+              "Let SIGHUP and …/load take up a model that reads other inputs than the one "
+              "that is served, although requests of its clients are refused from then on");
+}
+
+void AddWarmUpFlags(Command command, Flags& f) {
+  command
+      .Add("--warm-up", f.warm_up,
+           "Let each model answer N made-up rows, and a batch of --max-batch of them, before it "
+           "answers clients; default 5. /metrics does not count them")
+      .Within(NumbersFrom(0, 1000))  // a signal waits for them
+      .Value("N");
+  command
+      .Add("--warm-up-file", f.served.warm_up_files,
+           "Take the rows of the warm-up from this file, a JSON object a line as in …/infer_rows: "
+           "the first of them, and all as a batch; with NAME= those of this model")
+      .OneAtATime()
+      .Value("[NAME=]FILE");
+}
+
+void AddSizeFlags(Command command, Flags& f) {
+  command
+      .Add("--max-body", f.max_body_mib,
+           "Refuse a request whose body is larger than this; default 16")
+      .Within(NumbersFrom(int64_t{1}, int64_t{4096}))
+      .Value("MIB");
+  command
+      .Add("--max-header", f.max_header_kib,
+           "Refuse a request whose head is larger than this; default 16")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1024}))
+      .Value("KIB");
+}
+
 }  // namespace
 
 void AddServeCommand(Command app) {
@@ -294,58 +355,9 @@ void AddServeCommand(Command app) {
   command
       .Add("--name", f->served.name, "Requests call a model without NAME= by this; default model")
       .Value("NAME");
-  command
-      .Add("--versions", f->served.versions,
-           "Serve these of a folder of versions: latest (the default), latest:N (the N newest that "
-           "can be loaded) or numbers such as 3,4, of folders or of their deltas; with NAME= those "
-           "of "
-           "this model. The newest of "
-           "them answers requests that name none")
-      .OneAtATime()
-      .Value("[NAME=]VERSIONS");
-  command
-      .Add("--canary", f->served.canaries,
-           "Let this version, one of --versions, answer so many percent of the requests that name "
-           "none; the newest of the others answers the rest")
-      .OneAtATime()
-      .Value("[NAME=]VERSION:PERCENT");
-  command
-      .Add("--shadow", f->served.shadows,
-           "Let this version, one of --versions, score so many percent of the requests that name "
-           "none, too: nobody gets its scores, but /metrics tells how they differ from the answers")
-      .OneAtATime()
-      .Value("[NAME=]VERSION:PERCENT");
-  command
-      .Add("--watch", f->watch_ms,
-           "Look for deltas and for versions that came or went every MS milliseconds (default "
-           "1000; 0: never)")
-      .Within(NumbersFrom(int64_t{0}, int64_t{3'600'000}))
-      .Value("MS");
-  command.Add("--new-inputs", f->new_inputs,
-              "Let SIGHUP and …/load take up a model that reads other inputs than the one "
-              "that is served, although requests of its clients are refused from then on");
-  command
-      .Add("--warm-up", f->warm_up,
-           "Let each model answer N made-up rows, and a batch of --max-batch of them, before it "
-           "answers clients; default 5. /metrics does not count them")
-      .Within(NumbersFrom(0, 1000))  // a signal waits for them
-      .Value("N");
-  command
-      .Add("--warm-up-file", f->served.warm_up_files,
-           "Take the rows of the warm-up from this file, a JSON object a line as in …/infer_rows: "
-           "the first of them, and all as a batch; with NAME= those of this model")
-      .OneAtATime()
-      .Value("[NAME=]FILE");
-  command
-      .Add("--max-body", f->max_body_mib,
-           "Refuse a request whose body is larger than this; default 16")
-      .Within(NumbersFrom(int64_t{1}, int64_t{4096}))
-      .Value("MIB");
-  command
-      .Add("--max-header", f->max_header_kib,
-           "Refuse a request whose head is larger than this; default 16")
-      .Within(NumbersFrom(int64_t{1}, int64_t{1024}))
-      .Value("KIB");
+  AddVersionFlags(command, *f);
+  AddWarmUpFlags(command, *f);
+  AddSizeFlags(command, *f);
   command
       .Add("--access-log", f->access_log,
            "Append a line of JSON for each answered request to this file; - is standard output, "

@@ -190,28 +190,7 @@ TrainConfig WithFewerRows(TrainConfig config, int64_t most) {
   return ParseTrainConfig(ToJson(config), Format("--max-table-rows {}", most));
 }
 
-}  // namespace
-
-TrainConfig WithFlags(TrainConfig config, const TrainFlags& flags) {
-  config.epochs = flags.epochs.value_or(config.epochs);
-  config.batch_size = flags.batch_size.value_or(config.batch_size);
-  config.accumulate_steps = flags.accumulate_steps.value_or(config.accumulate_steps);
-  CheckAccumulation(config);
-  if (flags.seed) config.seed = static_cast<uint64_t>(*flags.seed);
-  ApplyEvaluationFlags(flags.evaluation, config);
-  return flags.max_table_rows ? WithFewerRows(std::move(config), *flags.max_table_rows) : config;
-}
-
-void AddTrainFlags(Command app, TrainFlags& f) {
-  const auto positive = NumbersFrom(int64_t{1}, SizeLimits::kSteps);
-  app.Add("--config", f.config,
-          "Configuration (JSON): tables, model, optimizers and data; examples/criteo.json is one")
-      .Value("FILE");
-  AddSetFlag(app, f.set);
-  AddPluginFlag(app);
-  app.Add("--dry-run", f.dry_run,
-          "Check all that a start checks (configuration, files and columns, checkpoint, memory, "
-          "disk, plan, what would be written) and print what would run; train and write nothing");
+void AddRowFlags(Command app, TrainFlags& f) {
   app.Add("--data", f.data,
           "Train on these rows: files of the configuration's \"format\", plain, .gz or .zst; a "
           "pattern stands for the files that match it, - for standard input. Folders of tessera "
@@ -226,9 +205,12 @@ void AddTrainFlags(Command app, TrainFlags& f) {
           "these, and --train-rows, choose by numbers of rows in the files among those that it "
           "keeps for each")
       .Value("FIRST:LAST");
+}
+
+void AddStepFlags(Command app, TrainFlags& f) {
   app.Add("--epochs", f.epochs,
           "Number of passes over the data, including those that a resumed checkpoint has done")
-      .Within(positive)
+      .Within(NumbersFrom(int64_t{1}, SizeLimits::kSteps))
       .Value("N");
   app.Add(
          "--batch-size", f.batch_size,
@@ -253,6 +235,41 @@ void AddTrainFlags(Command app, TrainFlags& f) {
           "a small machine")
       .Within(NumbersFrom(int64_t{1}, SizeLimits::kRows))
       .Value("N");
+}
+
+void AddReportFlags(Command app, TrainFlags& f) {
+  app.Add("--json", f.json, kJsonHelp).Value("FILE");
+  app.Add("--metrics", f.metrics,
+          "Write metrics of training and evaluations to this file, as lines of JSON")
+      .Value("FILE");
+  app.Add("--tensorboard", f.tensorboard,
+          "Write the same metrics as TensorBoard event files into this folder")
+      .Value("DIR");
+}
+
+}  // namespace
+
+TrainConfig WithFlags(TrainConfig config, const TrainFlags& flags) {
+  config.epochs = flags.epochs.value_or(config.epochs);
+  config.batch_size = flags.batch_size.value_or(config.batch_size);
+  config.accumulate_steps = flags.accumulate_steps.value_or(config.accumulate_steps);
+  CheckAccumulation(config);
+  if (flags.seed) config.seed = static_cast<uint64_t>(*flags.seed);
+  ApplyEvaluationFlags(flags.evaluation, config);
+  return flags.max_table_rows ? WithFewerRows(std::move(config), *flags.max_table_rows) : config;
+}
+
+void AddTrainFlags(Command app, TrainFlags& f) {
+  app.Add("--config", f.config,
+          "Configuration (JSON): tables, model, optimizers and data; examples/criteo.json is one")
+      .Value("FILE");
+  AddSetFlag(app, f.set);
+  AddPluginFlag(app);
+  app.Add("--dry-run", f.dry_run,
+          "Check all that a start checks (configuration, files and columns, checkpoint, memory, "
+          "disk, plan, what would be written) and print what would run; train and write nothing");
+  AddRowFlags(app, f);
+  AddStepFlags(app, f);
   AddEvaluationFlags(app, f.evaluation);
   AddCheckpointFlags(app, f);
   app.Add("--stop-within", f.stop_within,
@@ -272,13 +289,7 @@ void AddTrainFlags(Command app, TrainFlags& f) {
           "Device to train on: cpu, cuda, or cuda:N for GPU number N. With several ranks, cuda is "
           "a GPU of its own for each rank of a machine, cuda:N one GPU for all")
       .Value("DEVICE");
-  app.Add("--json", f.json, kJsonHelp).Value("FILE");
-  app.Add("--metrics", f.metrics,
-          "Write metrics of training and evaluations to this file, as lines of JSON")
-      .Value("FILE");
-  app.Add("--tensorboard", f.tensorboard,
-          "Write the same metrics as TensorBoard event files into this folder")
-      .Value("DIR");
+  AddReportFlags(app, f);
   app.Add("--pipeline", f.pipeline,
           "Overlap of the next batches with a step: none (default), base, sparse_dist, prefetch or "
           "semi_sync")
