@@ -43,10 +43,11 @@ std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
                          ListedColumns(columns), OtherDelimiter(schema, columns)));
     cells[static_cast<size_t>(numbers.back())] = static_cast<int32_t>(i);
   }
-  const bool rest =
-      std::any_of(schema.features.begin(), schema.features.end(), [&](const FeatureEntry& f) {
-        return f.from == columns.back() && f.separator == std::string(1, schema.delimiter);
-      });
+  const auto takes_rest = [&](const auto& entry) {
+    return entry.from == columns.back() && entry.separator == std::string(1, schema.delimiter);
+  };
+  const bool rest = std::ranges::any_of(schema.features, takes_rest) ||
+                    std::ranges::any_of(schema.dense, takes_rest);
   return std::make_shared<const FileColumns>(
       FileColumns{std::move(cells), CellPlaces(used, std::move(numbers)), rest});
 }
@@ -101,6 +102,12 @@ std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end) {
   return std::string_view(unquoted_).substr(begin);
 }
 
+inline void ColumnCells::SetText(std::string_view text, LineCell& cell) const {
+  cell.text = text;
+  cell.kind = IsMissing(text, null_) ? LineCell::Kind::kMissing : LineCell::Kind::kText;
+}
+
+// A cell alone, which may be quoted, is split at its separators as it is in any other column.
 void ColumnCells::TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out) {
   cell.kind = LineCell::Kind::kList;
   cell.begin = out.items.size();
@@ -109,7 +116,7 @@ void ColumnCells::TakeRest(const char* p, const char* end, LineCell& cell, LineC
     if (p == end) break;
   }
   cell.count = out.items.size() - cell.begin;
-  if (cell.count == 1 && out.items.back().empty()) cell.kind = LineCell::Kind::kMissing;
+  if (cell.count == 1) SetText(out.items.back(), cell);
 }
 
 void ColumnCells::ThrowCount(std::string_view line, size_t expected) {
@@ -133,11 +140,7 @@ bool ColumnCells::ReadPlain(std::string_view line, const FileColumns& columns,
   for (const int32_t at : columns.cells) {
     if (p > end) return false;
     const char* const stop = delimiters.Next();
-    if (at >= 0) {
-      LineCell& cell = out.cells[static_cast<size_t>(at)];
-      cell.text = {p, static_cast<size_t>(stop - p)};
-      cell.kind = IsMissing(cell.text, null_) ? LineCell::Kind::kMissing : LineCell::Kind::kText;
-    }
+    if (at >= 0) SetText({p, static_cast<size_t>(stop - p)}, out.cells[static_cast<size_t>(at)]);
     p = stop + 1;
   }
   return p > end;
@@ -165,11 +168,7 @@ void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCe
       return;
     }
     const std::string_view text = Take(p, end);
-    if (at >= 0) {
-      LineCell& cell = out.cells[static_cast<size_t>(at)];
-      cell.text = text;
-      cell.kind = IsMissing(text, null_) ? LineCell::Kind::kMissing : LineCell::Kind::kText;
-    }
+    if (at >= 0) SetText(text, out.cells[static_cast<size_t>(at)]);
     if ((p == end) == last) {
       if (last) return;
       continue;

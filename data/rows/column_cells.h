@@ -19,8 +19,8 @@ namespace tessera {
 struct FileColumns {
   std::vector<int32_t> cells;  // of each column: the number of its cell, or -1
   CellPlaces places;
-  // The last column takes all that is left of the line, as a list: it has a feature whose separator
-  // is the delimiter.
+  // The last column takes all that is left of the line, as a list where that is more than a cell:
+  // the separator of an entry that reads it is the delimiter.
   bool rest = false;
 };
 
@@ -58,6 +58,7 @@ class ColumnCells {
   // Takes the next column of a line from `p` on, which then is at the delimiter, or the end.
   std::string_view Take(const char*& p, const char* end);
   std::string_view TakeQuoted(const char*& p, const char* end);
+  void SetText(std::string_view text, LineCell& cell) const;
   void TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out);
   [[noreturn]] void ThrowCount(std::string_view line, size_t expected);
 

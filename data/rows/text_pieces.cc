@@ -4,12 +4,11 @@
 #include <cstring>
 
 #include "data/rows/find_byte.h"
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
 namespace {
-
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // The bytes up to the last end of a line; 0 without any.
 size_t WholeLines(const std::vector<char>& bytes, size_t size) {
@@ -62,8 +61,8 @@ void TextPieces::SetText(TextPiece& piece, size_t size, bool ended) {
   piece.text = {piece.bytes.data(), whole};
   piece.path = paths_[next_path_ - 1];
   piece.first_line = line_;
-  if (line_ == 1 && piece.text.starts_with(kByteOrderMark))
-    piece.text.remove_prefix(kByteOrderMark.size());
+  if (line_ == 1 && piece.text.starts_with(internal::kByteOrderMark))
+    piece.text.remove_prefix(internal::kByteOrderMark.size());
   piece.lines = internal::CountByte(piece.text, '\n');
   if (!piece.text.empty() && piece.text.back() != '\n') ++piece.lines;
   line_ += piece.lines;

@@ -1,5 +1,6 @@
 #include "data/rows/text_times.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,16 +10,19 @@
 namespace tessera {
 namespace {
 
-// The features by which the last column takes the rest of a line (column_cells.h), without what
-// their items are.
+// Features for the entries by which the last column takes the rest of a line (column_cells.h),
+// without what their items are.
 std::vector<FeatureEntry> FeaturesOfRest(const DataSchema& schema) {
   std::vector<FeatureEntry> rest;
-  for (const FeatureEntry& entry : schema.features)
+  const auto add = [&](const auto& entry) {
     if (entry.separator == std::string(1, schema.delimiter))
-      rest.push_back({.name = entry.name,
+      rest.push_back({.name = std::to_string(rest.size()),
                       .from = entry.from,
                       .ids = IdKind::kVocabulary,
                       .separator = entry.separator});
+  };
+  std::ranges::for_each(schema.features, add);
+  std::ranges::for_each(schema.dense, add);
   return rest;
 }
 

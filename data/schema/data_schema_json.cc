@@ -110,7 +110,8 @@ void FillMissing(JsonObject& object, FeatureEntry& entry) {
 std::vector<std::string> LinesOf(const std::string& path) {
   const std::string text = ReadTextFile(path);
   std::vector<std::string> lines;
-  for (size_t begin = 0; begin < text.size();) {
+  for (size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+       begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     lines.push_back(text.substr(begin, end - begin));
     if (lines.back().ends_with('\r')) lines.back().pop_back();

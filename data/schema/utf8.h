@@ -6,6 +6,9 @@
 
 namespace tessera::internal {
 
+// The bytes that some editors and spreadsheets put before the text of a file.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 bool IsUtf8(std::string_view text);
 
 // The text with U+FFFD in place of what is no UTF-8: names of files in documents.

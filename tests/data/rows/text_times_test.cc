@@ -32,6 +32,14 @@ TEST(TextTimes, RowsWhoseLastColumnTakesTheRestOfTheLineCount) {
                 30);
 }
 
+TEST(TextTimes, ALastColumnOfNumbersTakesTheRestOfTheLine) {
+  EXPECT_EQ(Middle("vector.csv",
+                   R"({"format": "csv", "columns": ["t", "v"], "time": "t", "features": ["v"],
+                       "dense": [{"name": "v", "size": 2, "separator": ","}]})",
+                   "10,1,2\n20,\"3,4\"\n30,5,x\n40,6,7\n", false),
+            30);
+}
+
 TEST(TextTimes, OtherColumnsMayHaveAnything) {
   EXPECT_EQ(Middle("other.jsonl",
                    R"({"format": "jsonl", "time": "t", "dense": ["x"], "features": ["f"]})",

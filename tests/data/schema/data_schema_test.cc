@@ -82,7 +82,9 @@ TEST(DataSchema, IsWrittenAsItReads) {
 }
 
 TEST(DataSchema, AVocabularyMayBeAFile) {
-  const std::string path = WriteFile("words.txt", "a\r\nb b\n\nc");
+  const std::string path = WriteFile("words.txt",
+                                     "\xef\xbb\xbf"
+                                     "a\r\nb b\n\nc");
   const DataSchema schema = ParseDataSchema(
       R"({"format": "jsonl", "features": [{"name": "x", "vocabulary": ")" + path + R"("}]})");
   EXPECT_EQ(schema.features[0].vocabulary, (std::vector<std::string>{"a", "b b", "", "c"}));
