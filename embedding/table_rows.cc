@@ -50,6 +50,12 @@ NamedTensor TableRows::part(int index, int part) const {
   return Stored(table, part, table.states.at(static_cast<size_t>(part - 1)));
 }
 
+std::optional<StartedRows> TableRows::started(int index) const {
+  const EmbeddingTable& table = state_->at(index);
+  if (!table.on_use) return {};
+  return table.on_use->Started();
+}
+
 std::vector<NamedTensor> TableRows::weights(const std::string& prefix) const {
   std::vector<NamedTensor> weights;
   for (int t = 0; t < std::ssize(state_->tables); ++t) {

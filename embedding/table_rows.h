@@ -4,10 +4,12 @@
 // behind a cache, on disk): read them, reset them, grow a table, follow which of them change.
 // embedding/lookup/row_access.h reads and writes single rows of a tensor.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "embedding/storage/started_rows.h"
 #include "runtime/named_parameter.h"
 #include "runtime/tensor.h"
 
@@ -29,6 +31,8 @@ class TableRows {
   // hold the truth after TableCaches::Flush.
   int num_parts(int index) const;
   NamedTensor part(int index, int part) const;
+  // Which rows have started, of a table that takes memory for rows as they come into use.
+  std::optional<StartedRows> started(int index) const;
   // The weights of all tables, as "<prefix>.<table>.weight", or "<table>.weight" without a prefix:
   // with "embedding_bags" or "embeddings", the names of TorchRec's collections.
   std::vector<NamedTensor> weights(const std::string& prefix = "") const;

@@ -13,7 +13,8 @@ std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables) {
   for (const HeldShard& held : tables.shards()) {
     const TableRows rows = held.tables->rows();
     const NamedTensor weights = rows.part(held.index, 0);
-    ShardTensors shard{held.table, held.shard, weights.tensor, {}, weights.stored};
+    ShardTensors shard{held.table, held.shard,     weights.tensor,
+                       {},         weights.stored, rows.started(held.index)};
     for (int p = 1; p < rows.num_parts(held.index); ++p)
       shard.states.push_back(rows.part(held.index, p));
     shards.push_back(std::move(shard));

@@ -102,11 +102,18 @@ CheckpointSummary OfFile(const std::string& path) {
   return summary;
 }
 
+// The bytes that files hold of a tensor of the table.
+int64_t BytesInFiles(const StoredTable& table, DType dtype, bool per_row) {
+  int64_t bytes = 0;
+  for (const StoredShard& stored : table.shards)
+    bytes += stored.rows_in_file() * (per_row ? 1 : stored.shard.columns) * SizeOf(dtype);
+  return bytes;
+}
+
 int64_t StateBytes(const StoredTable& table) {
   int64_t bytes = 0;
   for (const StoredState& state : table.states)
-    for (const StoredShard& stored : table.shards)
-      bytes += stored.shard.rows * (state.per_row ? 1 : stored.shard.columns) * SizeOf(state.dtype);
+    bytes += BytesInFiles(table, state.dtype, state.per_row);
   return bytes;
 }
 
@@ -127,9 +134,8 @@ void VerifyTables(ShardedCheckpoint& checkpoint) {
   for (const auto& [name, bytes] : checkpoint.index().files) total += bytes;
   ByteProgress progress;
   const auto read = [&](const std::string& table, const Shard& shard, const std::string& tensor) {
-    checkpoint.Stream(table, shard, tensor).make([&](const void*, int64_t count) {
-      progress.Show(done += count, total);
-    });
+    checkpoint.Stream(table, shard, tensor, checkpoint.Started(table, shard))
+        .make([&](const void*, int64_t count) { progress.Show(done += count, total); });
   };
   for (const auto& [table, stored] : checkpoint.index().tables)
     for (const StoredShard& shard : stored.shards) {
@@ -154,7 +160,7 @@ CheckpointSummary OfFolder(const std::string& path) {
                               .sharding = ToString(info.plan.tables.at(table.shape.name).type),
                               .rows = table.shape.rows,
                               .dim = table.shape.dim,
-                              .bytes = table.shape.rows * table.shape.dim * SizeOf(stored.dtype),
+                              .bytes = BytesInFiles(stored, stored.dtype, /*per_row=*/false),
                               .state_bytes = StateBytes(stored)});
   }
   if (DetectForm(path) == SavedForm::kRankChains) summary.chain = PositionOfRanks(path);

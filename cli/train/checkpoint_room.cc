@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "cli/train/train_command_ranks.h"
 #include "comm/leader.h"
 #include "runtime/base/check.h"
 #include "runtime/base/memory_limit.h"
@@ -20,6 +21,12 @@ int64_t SavesOf(const TrainFlags& flags, const TrainConfig& config,
   const auto& evaluation = config.evaluation;
   const bool may_stop = evaluation && (evaluation->target || evaluation->patience > 0);
   return std::max<int64_t>(1, config.epochs - (from ? from->epoch : 0) + (may_stop ? 1 : 0));
+}
+
+RowsOfParts RowsSaved(const TrainFlags& flags) {
+  const bool on_cpus = ParseDevice(flags.device) == Device::Cpu();
+  return WithRanks(flags) && on_cpus && !flags.incremental ? RowsOfParts::kInUse
+                                                           : RowsOfParts::kAll;
 }
 
 }  // namespace
@@ -43,7 +50,7 @@ std::vector<SavedCheckpoints> CheckpointsOf(const TrainFlags& flags, const Train
 void CheckCheckpointRoom(const TrainFlags& flags, const TrainConfig& config,
                          const std::optional<TrainingProgress>& from, Communicator* comm) {
   const auto check = [&] {
-    CheckCheckpointSpace(config, CheckpointsOf(flags, config, from));
+    CheckCheckpointSpace(config, CheckpointsOf(flags, config, from), DiskOf, RowsSaved(flags));
     return true;
   };
   if (comm == nullptr)
@@ -55,7 +62,8 @@ void CheckCheckpointRoom(const TrainFlags& flags, const TrainConfig& config,
 }
 
 std::string CheckpointRoomText(const TrainFlags& flags, const TrainConfig& config) {
-  std::string text = Format("{} a checkpoint", BytesText(BytesOfCheckpoint(config)));
+  std::string text =
+      Format("{} a checkpoint", BytesText(BytesOfCheckpoint(config, RowsSaved(flags))));
   std::set<uint64_t> shown;
   for (const std::string& path : {flags.checkpoint, flags.evaluation.best}) {
     if (path.empty()) continue;

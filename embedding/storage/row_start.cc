@@ -13,4 +13,11 @@ void FillStart(Context& ctx, const RowStart& start, int64_t first_row, const Ten
   for (int64_t r = 0; r < rows.dim(0); ++r) fill(first_row + r, rows.Rows(r, r + 1));
 }
 
+Tensor StartingRows(Context& ctx, const RowStart& start, int64_t first_row, int64_t count,
+                    int64_t columns, DType dtype) {
+  const Tensor rows = Tensor::Empty(ctx, {count, columns});
+  FillStart(ctx, start, first_row, rows);
+  return rows.To(ctx, dtype);
+}
+
 }  // namespace tessera

@@ -15,11 +15,16 @@ struct RowStart {
   float low = 0, high = 0;
   uint64_t seed = 0, sequence = 0;
   int64_t first = 0, row_elements = 0;
+
+  friend bool operator==(const RowStart&, const RowStart&) = default;
 };
 
 // Fills `rows` ([n, D], f32, contiguous) as rows first_row, first_row + 1, …. REQUIRES: a ctx of
 // start.seed.
 void FillStart(Context& ctx, const RowStart& start, int64_t first_row, const Tensor& rows);
+// Returns rows first_row, first_row + 1, …, [count, columns] of `dtype`. REQUIRES: as FillStart.
+Tensor StartingRows(Context& ctx, const RowStart& start, int64_t first_row, int64_t count,
+                    int64_t columns, DType dtype);
 
 }  // namespace tessera
 #endif  // TESSERA_EMBEDDING_STORAGE_ROW_START_H_

@@ -47,6 +47,19 @@ bool RowsOnUse::IsStarted(int64_t row) const {
   return (word >> (row % kBits) & 1) != 0;
 }
 
+StartedRows RowsOnUse::Started() const {
+  StartedRows started{start_, {}};
+  for (int64_t word = 0; word < started_.dim(0); ++word) {
+    if (started_.data<int64_t>()[word] == 0) continue;
+    const RunOfRows run{word * kBits, std::min((word + 1) * kBits, num_rows())};
+    if (!started.runs.empty() && started.runs.back().end == run.begin)
+      started.runs.back().end = run.end;
+    else
+      started.runs.push_back(run);
+  }
+  return started;
+}
+
 void RowsOnUse::CheckRows(std::span<const int64_t> rows) const {
   for (const int64_t row : rows)
     TESSERA_CHECK(0 <= row && row < num_rows(), "rows on use: row {} of a table of {}", row,
@@ -79,11 +92,8 @@ void RowsOnUse::StartRows(std::vector<int64_t> rows) {
   num_started_ += std::ssize(rows);
 }
 
-// Returns what rows first, first + 1, … start with, of the type of the rows.
 Tensor RowsOnUse::FirstRows(int64_t first, int64_t count) {
-  const Tensor rows = Tensor::Empty(host_, {count, parts_[0].dim(1)});
-  FillStart(host_, start_, first, rows);
-  return rows.To(host_, parts_[0].dtype());
+  return StartingRows(host_, start_, first, count, parts_[0].dim(1), parts_[0].dtype());
 }
 
 void RowsOnUse::ReadPiece(int part, std::span<const int64_t> rows, char* bytes) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "embedding/storage/row_start.h"
+#include "embedding/storage/started_rows.h"
 #include "runtime/context.h"
 #include "runtime/tensor.h"
 
@@ -29,6 +30,8 @@ class RowsOnUse {
   // All rows, of which those that have started may be read and written.
   const std::vector<Tensor>& parts() const { return parts_; }
   int64_t num_started() const { return num_started_; }
+  // The rows that have started, in runs of 64 rows that have one of them.
+  StartedRows Started() const;
   // Bytes that lie in memory now.
   int64_t ResidentBytes() const;
 

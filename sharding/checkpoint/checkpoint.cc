@@ -7,6 +7,7 @@
 
 #include "runtime/files/files.h"
 #include "runtime/staging.h"
+#include "sharding/checkpoint/started_part.h"
 #include "sharding/checkpoint/state_rows.h"
 
 namespace tessera {
@@ -51,10 +52,12 @@ void CheckTensor(const Tensor& tensor, DType dtype, const Shape& shape, const st
   TESSERA_CHECK(tensor.is_contiguous(), "table {}: {}: expected it contiguous", table, what);
 }
 
-void FillTensor(Context& ctx, RowReader& rows, const NamedTensor& into) {
+// Fills the rows in `runs` of one that is stored elsewhere, and all of one in memory.
+void FillTensor(Context& ctx, RowReader& rows, const std::vector<RunOfRows>& runs,
+                const NamedTensor& into) {
   if (into.stored)
-    return ReadState(ctx, into, [&](int64_t offset, int64_t count, void* bytes) {
-      rows.ReadBytes(offset, count, bytes);
+    return ReadRuns(into, runs, [&](int64_t first, int64_t count, void* bytes) {
+      rows.Read(first, count, bytes);
     });
   const Tensor& tensor = into.tensor;
   rows.ForEachBlock([&](int64_t first, int64_t count) {
@@ -65,9 +68,10 @@ void FillTensor(Context& ctx, RowReader& rows, const NamedTensor& into) {
   });
 }
 
-void MakeBytes(RowReader& rows, const StreamedTensor::Sink& sink) {
+void MakeBytes(RowReader& rows, const std::vector<RunOfRows>& runs,
+               const StreamedTensor::Sink& sink) {
   std::vector<char> bytes;
-  rows.ForEachBlock([&](int64_t first, int64_t count) {
+  rows.ForEachBlock(runs, [&](int64_t first, int64_t count) {
     bytes.resize(static_cast<size_t>(count * rows.row_bytes()));
     rows.Read(first, count, bytes.data());
     sink(bytes.data(), static_cast<int64_t>(bytes.size()));
@@ -90,6 +94,8 @@ void ForEachTensor(const ShardTensors& part, Fn&& fn) {
   fn(part.Weights());
   for (const OptimizerState& state : part.states) fn(state);
 }
+
+std::vector<RunOfRows> AllRows(const Shard& shard) { return {{0, shard.rows}}; }
 
 // The checksums of a tensor; "" for one that lies elsewhere.
 std::string ChecksumsOf(const std::map<std::string, std::string>& checksums,
@@ -202,16 +208,58 @@ StoredTensor ShardedCheckpoint::Stored(int file, const std::string& name,
           [tensor](int64_t begin, int64_t count, void* out) { tensor->Read(begin, count, out); }};
 }
 
+StoredPart ShardedCheckpoint::PartOf(const std::string& table, const StoredShard& stored,
+                                     const std::string& tensor) {
+  const Shard& shard = stored.shard;
+  const auto read =
+      Stored(stored.file, StoredName(table, shard, tensor), ChecksumsOf(stored.checksums, tensor))
+          .read;
+  if (!stored.started) return {shard, read};
+  const StoredTable& types = index_.tables.at(table);
+  if (const StoredState* state = StateNamed(types, tensor))
+    return StateOfAllRows(shard, *stored.started,
+                          (state->per_row ? 1 : shard.columns) * SizeOf(state->dtype), read);
+  return WeightsOfAllRows(shard, *stored.started, types.dtype, read);
+}
+
+std::optional<StartedRows> ShardedCheckpoint::Started(const std::string& table,
+                                                      const Shard& part) const {
+  std::optional<StartedRows> all;
+  for (const StoredShard& stored : index_.tables.at(table).shards) {
+    const Shard& shard = stored.shard;
+    if (SharedRows(shard, part) <= 0 || SharedColumns(shard, part) <= 0) continue;
+    if (!stored.started) return {};
+    RowStart start = stored.started->start;
+    start.first = part.row_offset * start.row_elements + part.column_offset;
+    if (!all) all = StartedRows{start, {}};
+    if (start != all->start) return {};
+    const int64_t offset = shard.row_offset - part.row_offset;
+    std::vector<RunOfRows> runs;
+    for (const RunOfRows& run : stored.started->runs) {
+      const RunOfRows here{std::max<int64_t>(0, run.begin + offset),
+                           std::min(part.rows, run.end + offset)};
+      if (here.size() > 0) runs.push_back(here);
+    }
+    all->runs = JoinedRuns(std::move(all->runs), runs);
+  }
+  return all;
+}
+
+// Rows that neither side has started begin alike, and need not be read.
+std::vector<RunOfRows> ShardedCheckpoint::RunsToRead(const ShardTensors& into) const {
+  const std::optional<StartedRows> saved = Started(into.table, into.shard);
+  if (!saved || !into.started || saved->start != into.started->start) return AllRows(into.shard);
+  return JoinedRuns(saved->runs, into.started->runs);
+}
+
 RowReader ShardedCheckpoint::Rows(const std::string& table, const Shard& part,
                                   const std::string& tensor) {
   const StoredTable& stored = index_.tables.at(table);
   const StoredState* state = StateNamed(stored, tensor);
   std::vector<StoredPart> parts;
-  for (const auto& [file, shard, checksums] : stored.shards)
-    if (SharedRows(shard, part) > 0 && SharedColumns(shard, part) > 0)
-      parts.push_back(
-          {shard,
-           Stored(file, StoredName(table, shard, tensor), ChecksumsOf(checksums, tensor)).read});
+  for (const StoredShard& of_part : stored.shards)
+    if (SharedRows(of_part.shard, part) > 0 && SharedColumns(of_part.shard, part) > 0)
+      parts.push_back(PartOf(table, of_part, tensor));
   return {part, state == nullptr ? stored.dtype : state->dtype, state != nullptr && state->per_row,
           std::move(parts)};
 }
@@ -245,30 +293,36 @@ void ShardedCheckpoint::Check(const ShardTensors& into) const {
 
 void ShardedCheckpoint::Read(Context& ctx, const ShardTensors& into) {
   Check(into);
+  const std::vector<RunOfRows> runs = RunsToRead(into);
   ForEachTensor(into, [&](const NamedTensor& tensor) {
     RowReader rows = Rows(into.table, into.shard, tensor.name);
-    FillTensor(ctx, rows, tensor);
+    FillTensor(ctx, rows, runs, tensor);
   });
 }
 
 void ShardedCheckpoint::Verify(const ShardTensors& into) {
   Check(into);
+  const std::optional<StartedRows> started = Started(into.table, into.shard);
+  const std::vector<RunOfRows> runs = started ? started->runs : AllRows(into.shard);
   ForEachTensor(into, [&](const NamedTensor& tensor) {
     RowReader rows = Rows(into.table, into.shard, tensor.name);
-    MakeBytes(rows, [](const void*, int64_t) {});
+    MakeBytes(rows, runs, [](const void*, int64_t) {});
   });
 }
 
 StreamedTensor ShardedCheckpoint::Stream(const std::string& table, const Shard& part,
-                                         const std::string& tensor) {
+                                         const std::string& tensor,
+                                         const std::optional<StartedRows>& started) {
   const StoredTable& stored = index_.tables.at(table);
   const StoredState* state = StateNamed(stored, tensor);
   const bool per_row = state != nullptr && state->per_row;
+  const int64_t num_rows = started ? started->num_rows() : part.rows;
   return {state == nullptr ? stored.dtype : state->dtype,
-          per_row ? Shape{part.rows} : Shape{part.rows, part.columns},
-          [this, table, part, tensor](const StreamedTensor::Sink& sink) {
+          per_row ? Shape{num_rows} : Shape{num_rows, part.columns},
+          [this, table, part, tensor,
+           runs = started ? started->runs : AllRows(part)](const StreamedTensor::Sink& sink) {
             RowReader rows = Rows(table, part, tensor);
-            MakeBytes(rows, sink);
+            MakeBytes(rows, runs, sink);
           }};
 }
 

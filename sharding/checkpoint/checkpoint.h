@@ -15,10 +15,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "embedding/storage/started_rows.h"
 #include "embedding/table/optimizer_state.h"
 #include "runtime/files/checkpoint_checksums.h"
 #include "runtime/files/safetensors.h"
@@ -36,6 +38,8 @@ struct ShardTensors {
   Tensor weights;
   std::vector<OptimizerState> states;
   std::shared_ptr<const RowsElsewhere> stored_weights = nullptr;  // as NamedTensor::stored
+  // With stored weights: the shard's rows that are saved; the others are made when they are read.
+  std::optional<StartedRows> started = {};
 
   NamedTensor Weights() const { return {kWeightName, weights, stored_weights}; }
 };
@@ -81,9 +85,13 @@ class ShardedCheckpoint {
   Tensor ReadPart(Context& ctx, const std::string& table, const Shard& part,
                   const std::string& tensor);
 
+  // The rows of a part that files hold, where they do not hold all that lie beside them.
+  std::optional<StartedRows> Started(const std::string& table, const Shard& part) const;
+
   // These give streams, for writing tensors elsewhere; this must outlive them. `tensor` is a state
-  // or kWeightName.
-  StreamedTensor Stream(const std::string& table, const Shard& part, const std::string& tensor);
+  // or kWeightName; with `started`, of the part's rows those in its runs.
+  StreamedTensor Stream(const std::string& table, const Shard& part, const std::string& tensor,
+                        const std::optional<StartedRows>& started = {});
   StreamedTensor StreamWhole(const std::string& name);
 
   // These read by rows, and by bytes, in any order.
@@ -94,6 +102,8 @@ class ShardedCheckpoint {
   std::shared_ptr<const SafetensorsFile> File(int index);
   std::shared_ptr<const SafetensorsFile> OpenFile(const std::string& name) const;
   StoredTensor Stored(int file, const std::string& name, const std::string& checksums);
+  StoredPart PartOf(const std::string& table, const StoredShard& stored, const std::string& tensor);
+  std::vector<RunOfRows> RunsToRead(const ShardTensors& into) const;
   void CheckInside(const std::string& table, const Shard& part) const;
   bool TryOpen(const std::string& path);
   void CheckFiles() const;

@@ -29,13 +29,55 @@ int FileAt(JsonObject& object, const CheckpointIndex& index) {
 
 // ---- what files hold
 
+// Unsigned numbers go as two's complement. SetPlace finds the rest of a start again.
+void AddStarted(const StartedRows& started, Json& json) {
+  const RowStart& start = started.start;
+  json["start"] = {{"low", start.low},
+                   {"high", start.high},
+                   {"seed", static_cast<int64_t>(start.seed)},
+                   {"sequence", static_cast<int64_t>(start.sequence)}};
+  json["rows"] = Json::array();
+  for (const auto& [begin, end] : started.runs) json["rows"].push_back({begin, end});
+}
+
 Json StoredShardJson(const StoredShard& stored) {
   const Shard& s = stored.shard;
-  return {{"file", stored.file},
-          {"rank", s.rank},
-          {"offset", {s.row_offset, s.column_offset}},
-          {"size", {s.rows, s.columns}},
-          {"crc32", stored.checksums}};
+  Json json = {{"file", stored.file},
+               {"rank", s.rank},
+               {"offset", {s.row_offset, s.column_offset}},
+               {"size", {s.rows, s.columns}},
+               {"crc32", stored.checksums}};
+  if (stored.started) AddStarted(*stored.started, json);
+  return json;
+}
+
+void SetPlace(const Shard& shard, int64_t dim, RowStart& start) {
+  start.row_elements = dim;
+  start.first = shard.row_offset * dim + shard.column_offset;
+}
+
+StartedRows StartedAt(JsonObject& object, const Shard& shard) {
+  StartedRows started;
+  JsonObject start(object.Require("start"), object.at("start"));
+  int64_t seed = 0, sequence = 0;
+  start.Required("low", started.start.low);
+  start.Required("high", started.start.high);
+  start.Required("seed", seed);
+  start.Required("sequence", sequence);
+  start.Finish();
+  started.start.seed = static_cast<uint64_t>(seed);
+  started.start.sequence = static_cast<uint64_t>(sequence);
+  int64_t last = -1;  // runs lie apart
+  ForEachElement(object, "rows", [&](const Json& element, const std::string& place) {
+    std::vector<int64_t> run;
+    internal::ReadJson(element, place, run);
+    if (run.size() != 2 || run[0] <= last || run[1] <= run[0] || run[1] > shard.rows)
+      throw Error(Format("{}: expected the begin and the end of rows after {}, within {}", place,
+                         last, shard.rows));
+    started.runs.push_back({run[0], run[1]});
+    last = run[1];
+  });
+  return started;
 }
 
 StoredShard StoredShardOf(const Json& value, const std::string& where,
@@ -45,6 +87,7 @@ StoredShard StoredShardOf(const Json& value, const std::string& where,
   stored.file = FileAt(object, index);
   stored.shard = internal::ShardAt(object);
   stored.checksums = internal::StringsAt(object, "crc32");
+  if (object.Has("rows")) stored.started = StartedAt(object, stored.shard);
   object.Finish();
   return stored;
 }
@@ -115,9 +158,10 @@ void CheckStored(const std::string& name, const StoredTable& table, const Stored
       throw Error(Format("table {}, {}: {} is missing", name, s, tensor));
     CheckChecksums(found->second, bytes, StoredName(name, s, tensor));
   };
-  check(kWeightName, s.rows * s.columns * SizeOf(table.dtype));
+  const int64_t rows = stored.rows_in_file();
+  check(kWeightName, rows * s.columns * SizeOf(table.dtype));
   for (const StoredState& state : table.states)
-    check(state.name, s.rows * (state.per_row ? 1 : s.columns) * SizeOf(state.dtype));
+    check(state.name, rows * (state.per_row ? 1 : s.columns) * SizeOf(state.dtype));
 }
 
 // The shards of the plan that are stored.
@@ -136,8 +180,11 @@ void CheckShards(const std::string& name, const TableSharding& sharding, StoredT
   std::vector<StoredShard> sorted;
   for (const Shard& wanted : ShardsToStore(sharding)) {
     const auto found =
-        std::find_if(table.shards.begin(), table.shards.end(),
-                     [&](const StoredShard& s) { return replicas || s.shard == wanted; });
+        std::find_if(table.shards.begin(), table.shards.end(), [&](const StoredShard& s) {
+          Shard there = s.shard;
+          if (replicas) there.rank = wanted.rank;
+          return there == wanted;
+        });
     if (found == table.shards.end())
       throw Error(Format("table {}: the shard of {} is missing", name, wanted));
     sorted.push_back(std::move(*found));
@@ -155,7 +202,10 @@ void CheckIndex(CheckpointIndex& index) {
     const auto found = index.tables.find(shape.name);
     if (found == index.tables.end()) throw Error(Format("table {} is not stored", shape.name));
     CheckShards(shape.name, index.info.plan.tables.at(shape.name), found->second);
-    for (const StoredShard& s : found->second.shards) CheckStored(shape.name, found->second, s);
+    for (StoredShard& s : found->second.shards) {
+      CheckStored(shape.name, found->second, s);
+      if (s.started) SetPlace(s.shard, shape.dim, s.started->start);
+    }
   }
   for (const auto& [name, table] : index.tables)
     if (!index.info.plan.tables.contains(name))

@@ -13,12 +13,18 @@
 //    "whole": {name: {"file", "crc32"}, …},
 //    "crc32": of all of it before this (json_seal.h)}
 //
+// A shard of a table whose rows take memory as they come into use also has "rows": [[begin, end], …],
+// those that its tensors hold, and "start": {"low", "high", "seed", "sequence"}: its other rows have
+// the values of embedding/storage/row_start.h, and states of 0.
+//
 // Names of files have no folder in them: what is read lies beside the index.
 // crc32: of each piece of checksum_bytes of a tensor, 8 hexadecimal digits, one after the other.
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "embedding/storage/started_rows.h"
 #include "runtime/numbers/dtype.h"
 #include "sharding/plan/plan.h"
 
@@ -54,6 +60,9 @@ struct StoredShard {
   int file = 0;
   Shard shard;  // its rank is that of the plan; of a data-parallel table any
   std::map<std::string, std::string> checksums;  // by state, and kWeightName
+  std::optional<StartedRows> started = {};       // absent: its tensors hold all rows
+
+  int64_t rows_in_file() const { return started ? started->num_rows() : shard.rows; }
 };
 inline constexpr char kWeightName[] = "weight";
 

@@ -42,9 +42,15 @@ RowReader::RowReader(const Shard& wanted, DType dtype, bool per_row, std::vector
 int64_t RowReader::row_bytes() const { return (per_row_ ? 1 : wanted_.columns) * SizeOf(dtype_); }
 
 void RowReader::ForEachBlock(const std::function<void(int64_t, int64_t)>& fn) const {
+  ForEachBlock({{0, wanted_.rows}}, fn);
+}
+
+void RowReader::ForEachBlock(const std::vector<RunOfRows>& runs,
+                             const std::function<void(int64_t, int64_t)>& fn) const {
   const int64_t block = std::max<int64_t>(1, kPieceBytes / row_bytes());
-  for (int64_t first = 0; first < wanted_.rows; first += block)
-    fn(first, std::min(block, wanted_.rows - first));
+  for (const RunOfRows& run : runs)
+    for (int64_t first = run.begin; first < run.end; first += block)
+      fn(first, std::min(block, run.end - first));
 }
 
 void RowReader::Read(int64_t first, int64_t count, void* out) {

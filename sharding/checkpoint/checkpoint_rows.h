@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "embedding/storage/started_rows.h"
 #include "runtime/numbers/dtype.h"
 #include "sharding/plan/plan.h"
 
@@ -33,6 +34,9 @@ class RowReader {
 
   // fn(first, count) for all rows, as many at a time as fit into kPieceBytes, at least one.
   void ForEachBlock(const std::function<void(int64_t first, int64_t count)>& fn) const;
+  // For the rows in runs, of which none lies in two.
+  void ForEachBlock(const std::vector<RunOfRows>& runs,
+                    const std::function<void(int64_t first, int64_t count)>& fn) const;
 
  private:
   void ReadElements(const StoredPart& part, int64_t begin, int64_t end, char* out);

@@ -79,7 +79,8 @@ std::map<std::string, StoredTable> DescribeTables(const std::vector<ShardStreams
     }
     TESSERA_CHECK(table.dtype == shard.weights.dtype && table.states == states,
                   "table {}: its shards differ in types or states", shard.table);
-    table.shards.push_back({.file = 0, .shard = shard.shard, .checksums = {}});
+    table.shards.push_back(
+        {.file = 0, .shard = shard.shard, .checksums = {}, .started = shard.started});
   }
   return tables;
 }
@@ -125,12 +126,15 @@ int64_t NextSave(const std::string& folder) {
 ShardStreams MakeStreams(Context& ctx, const ShardTensors& shard) {
   const Shape whole{shard.shard.rows, shard.shard.columns}, per_row{shard.shard.rows};
   TESSERA_CHECK_EQ(shard.weights.shape(), whole, "table {}, {}: weights", shard.table, shard.shard);
-  ShardStreams streams{shard.table, shard.shard, StreamedState(ctx, shard.Weights()), {}};
+  const auto stream = [&](const NamedTensor& state) {
+    return shard.started ? StreamedRuns(state, shard.started->runs) : StreamedState(ctx, state);
+  };
+  ShardStreams streams{shard.table, shard.shard, stream(shard.Weights()), {}, shard.started};
   for (const OptimizerState& state : shard.states) {
     const bool is_per_row = state.tensor.rank() == 1;
     TESSERA_CHECK_EQ(state.tensor.shape(), is_per_row ? per_row : whole, "table {}, {}: {}",
                      shard.table, shard.shard, state.name);
-    streams.states.push_back({state.name, is_per_row, StreamedState(ctx, state)});
+    streams.states.push_back({state.name, is_per_row, stream(state)});
   }
   return streams;
 }

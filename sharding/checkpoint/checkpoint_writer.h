@@ -8,6 +8,7 @@
 //
 // save_checkpoint.h does them with a Communicator.
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct ShardStreams {
     StreamedTensor tensor;
   };
   std::vector<State> states;
+  std::optional<StartedRows> started = {};  // the streams give the rows of its runs alone
 };
 // REQUIRES: contiguous, of the host or on ctx's device. Throws Error for shapes that are not the
 // shard's.

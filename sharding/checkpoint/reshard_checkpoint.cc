@@ -7,10 +7,11 @@ namespace {
 
 ShardStreams MakeStreams(ShardedCheckpoint& from, const std::string& table, const Shard& shard,
                          StreamProgress& progress) {
+  const std::optional<StartedRows> started = from.Started(table, shard);
   const auto stream = [&](const std::string& tensor) {
-    return progress.Watch(from.Stream(table, shard, tensor));
+    return progress.Watch(from.Stream(table, shard, tensor, started));
   };
-  ShardStreams streams{table, shard, stream(kWeightName), {}};
+  ShardStreams streams{table, shard, stream(kWeightName), {}, started};
   for (const StoredState& state : from.index().tables.at(table).states)
     streams.states.push_back({state.name, state.per_row, stream(state.name)});
   return streams;

@@ -27,25 +27,33 @@ std::vector<int64_t> Numbered(int64_t first, int64_t count) {
   return rows;
 }
 
-// Calls fn with the numbers of a stored tensor's rows, some rows at a time, with room for their
-// bytes.
+// Calls fn with the numbers of a stored tensor's rows in runs, some rows at a time, with room for
+// their bytes.
 template <typename Fn>
-void ForStoredRows(const Tensor& shape, Fn&& fn) {
+void ForStoredRuns(const Tensor& shape, const std::vector<RunOfRows>& runs, Fn&& fn) {
   const int64_t width = internal::RowBytes(shape);
   std::vector<char> bytes;
-  InPieces(shape.dim(0), RowsAtOnce(shape), [&](int64_t begin, int64_t end) {
-    const std::vector<int64_t> rows = Numbered(begin, end - begin);
-    bytes.resize(rows.size() * static_cast<size_t>(width));
-    fn(std::span<const int64_t>(rows), begin * width, bytes);
-  });
+  for (const RunOfRows& run : runs)
+    InPieces(run.size(), RowsAtOnce(shape), [&](int64_t begin, int64_t end) {
+      const std::vector<int64_t> rows = Numbered(run.begin + begin, end - begin);
+      bytes.resize(rows.size() * static_cast<size_t>(width));
+      fn(std::span<const int64_t>(rows), bytes);
+    });
 }
+
+std::vector<RunOfRows> AllRows(const NamedTensor& state) { return {{0, state.tensor.dim(0)}}; }
 
 }  // namespace
 
 StreamedTensor StreamedState(Context& ctx, const NamedTensor& state) {
   if (!state.stored) return Streamed(ctx, state.tensor);
-  return {state.tensor.dtype(), state.tensor.shape(), [state](const StreamedTensor::Sink& sink) {
-            ForStoredRows(state.tensor, [&](auto rows, int64_t, std::vector<char>& bytes) {
+  return StreamedRuns(state, AllRows(state));
+}
+
+StreamedTensor StreamedRuns(const NamedTensor& state, const std::vector<RunOfRows>& runs) {
+  return {state.tensor.dtype(), internal::WithRows(state.tensor, CountRows(runs)),
+          [state, runs](const StreamedTensor::Sink& sink) {
+            ForStoredRuns(state.tensor, runs, [&](auto rows, std::vector<char>& bytes) {
               state.stored->read(rows, bytes.data());
               sink(bytes.data(), std::ssize(bytes));
             });
@@ -101,17 +109,23 @@ void WriteStored(Context& ctx, const NamedTensor& state, int64_t first, const Te
 
 void ReadState(Context& ctx, const NamedTensor& state,
                const std::function<void(int64_t, int64_t, void*)>& read) {
-  if (state.stored) {
-    ForStoredRows(state.tensor, [&](auto rows, int64_t offset, std::vector<char>& bytes) {
-      read(offset, std::ssize(bytes), bytes.data());
-      state.stored->write(rows, bytes.data());
+  if (state.stored)
+    return ReadRuns(state, AllRows(state), [&](int64_t first, int64_t count, void* bytes) {
+      const int64_t width = internal::RowBytes(state.tensor);
+      read(first * width, count * width, bytes);
     });
-    return;
-  }
   int64_t at = 0;
   WritePieces(ctx, state.tensor, [&](void* bytes, int64_t count) {
     read(at, count, bytes);
     at += count;
+  });
+}
+
+void ReadRuns(const NamedTensor& state, const std::vector<RunOfRows>& runs,
+              const std::function<void(int64_t, int64_t, void*)>& read) {
+  ForStoredRuns(state.tensor, runs, [&](auto rows, std::vector<char>& bytes) {
+    read(rows.front(), std::ssize(rows), bytes.data());
+    state.stored->write(rows, bytes.data());
   });
 }
 

@@ -21,6 +21,7 @@ std::vector<std::string> Seeds() {
                                .shard = shard,
                                .checksums = {{"weight", "0123abcd"}, {"momentum1", "00000000"}}});
   }
+  index.tables["t1"].shards[0].started = {{.low = -1, .high = 1, .seed = 5}, {{0, 1}, {3, 7}}};
   index.whole["dense.weight"] = {.file = 0, .checksums = "01234567"};
   const std::string sealed = IndexToJson(index);
   return {sealed, sealed.substr(0, sealed.rfind(",\n \"crc32\"")) + "\n}"};

@@ -6,9 +6,13 @@
 #include <filesystem>
 #include <map>
 
+#include "models/ranking_model.h"
 #include "runtime/base/process_memory.h"
+#include "runtime/files/disk_space.h"
+#include "sharding/checkpoint/reshard_checkpoint.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
+#include "train/run/checkpoint_space.h"
 
 namespace tessera {
 namespace {
@@ -138,6 +142,57 @@ TEST(RowsOnUse, AResumedTrainingTakesMemoryForUsedRowsAlone) {
     std::filesystem::remove_all(TempPath(folder));
     std::filesystem::remove(TempPath(folder) + ".safetensors");
   }
+}
+
+// A folder of ranks holds the rows in use (all rows would take 60 MiB), also when it is resharded
+// and when a training reads it that has used more rows.
+TEST(RowsOnUse, FoldersOfRanksHoldTheRowsInUse) {
+  const TrainConfig config = ConfigOf(400'000, 8);
+  const ShardingPlan plan = PlanFor(config, 2, "row_wise");
+  constexpr double kMost = 4 << 20;
+  const std::string saved = TempPath("few"), four = TempPath("few4"), again = TempPath("few_again");
+  CurveOfRanks(config, 2, plan, saved);
+  EXPECT_LT(BytesAt(saved), kMost);
+  EXPECT_GE(BytesAt(saved), BytesOfCheckpoint(config, RowsOfParts::kInUse));
+  EXPECT_GT(BytesOfCheckpoint(config), 10 * kMost);
+  const auto all = TensorsIn(Exported(saved));
+  EXPECT_EQ(all.at(RankingModel::TableParameterName("a")).size(), 400'000u * 8 * 4);
+  ShardedCheckpoint from(saved);
+  ReshardCheckpoint(from, PlanFor(config, 4, "table_wise"), four);
+  EXPECT_LT(BytesAt(four), kMost);
+  EXPECT_TRUE(TensorsIn(Exported(four)) == all);
+  TrainConfig other = config;
+  other.data.rows = 4000;  // which start more rows
+  RunLocalRanks(2, [&](Communicator& comm) {
+    Context ctx({.threads = 1, .seed = config.seed});
+    Trainer trainer(ctx, config, TrainingRanks{&comm, plan});
+    RunTraining(trainer, DataSets(other, {}), {});
+    ShardedCheckpoint checkpoint(four);
+    ASSERT_TRUE(trainer.Load(checkpoint));
+    trainer.Save(again);
+  });
+  EXPECT_TRUE(TensorsIn(Exported(again)) == all);
+}
+
+// No row has started before the first step. A folder that holds all rows is read to the same.
+TEST(RowsOnUse, FoldersOfRanksMayHoldNoRows) {
+  const TrainConfig config = ConfigOf(2000, 8);
+  const ShardingPlan plan = PlanFor(config, 2, "row_wise");
+  const std::string fresh = TempPath("fresh"), all_rows = TempPath("fresh_all");
+  for (const auto& [of, path] : {std::pair{config, fresh}, {WithAllRows(config), all_rows}})
+    RunLocalRanks(2, [&](Communicator& comm) {
+      Context ctx({.threads = 1, .seed = of.seed});
+      Trainer trainer(ctx, of, TrainingRanks{&comm, plan});
+      trainer.Save(path);
+    });
+  EXPECT_EQ(ShardedCheckpoint(fresh).index().tables.at("a").shards.at(0).rows_in_file(), 0);
+  EXPECT_TRUE(TensorsIn(Exported(fresh)) == TensorsIn(Exported(all_rows)));
+  const RunCurve curve = CurveOfRanks(config, 2, plan);
+  for (const std::string& from : {fresh, all_rows})
+    RunLocalRanks(2, [&](Communicator& comm) {
+      const RunCurve again = CurveOf(config, TrainingRanks{&comm, plan}, "", from);
+      EXPECT_EQ(again.losses, curve.losses) << from;
+    });
 }
 
 // Rows that have not been used keep the values that they were saved with.

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "embedding/table/table_memory.h"
+#include "embedding/table/table_start.h"
 #include "models/embedding_model.h"
 #include "models/ranking_net_size.h"
 #include "optim/dense_state_names.h"
@@ -32,20 +33,22 @@ void Add(const SavedCheckpoints& saved, double bytes, Room& room) {
   room.replaces = room.replaces || saved.saves > saved.kept || there > 0;
 }
 
-// Whether a checkpoint has rows of the table that are in use alone; of one in parts it has all.
-bool SavesRowsInUse(const EmbeddingBagConfig& table, const TrainConfig& config) {
-  return table.growing && config.managed_collision.at(table.name).num_parts == 0;
+// Whether a checkpoint has rows of the table that are in use alone.
+bool SavesRowsInUse(const EmbeddingBagConfig& table, const TrainConfig& config, RowsOfParts rows) {
+  if (!table.growing) return false;
+  return config.managed_collision.at(table.name).num_parts == 0 ||
+         (rows == RowsOfParts::kInUse && internal::CanTakeRowsOnUse(table));
 }
 
 }  // namespace
 
-double BytesOfCheckpoint(const TrainConfig& config) {
+double BytesOfCheckpoint(const TrainConfig& config, RowsOfParts rows) {
   const std::vector<EmbeddingBagConfig> tables = RankingModelConfigOf(config).tables;
   const double dense_copies =
       1 + static_cast<double>(CountStatesOfElements(config.dense_optimizer));
   double bytes = 0;
   for (const EmbeddingBagConfig& table : tables) {
-    if (SavesRowsInUse(table, config)) continue;
+    if (SavesRowsInUse(table, config, rows)) continue;
     const bool dense = std::holds_alternative<Dense>(table.optimizer);
     bytes +=
         (dense ? dense_copies : 1) * BytesOfRows(table, table.num_embeddings, table.embedding_dim);
@@ -59,8 +62,9 @@ double BytesOfCheckpoint(const TrainConfig& config) {
 }
 
 void CheckCheckpointSpace(const TrainConfig& config, const std::vector<SavedCheckpoints>& saved,
-                          const std::function<DiskThere(const std::string&)>& disk_of) {
-  const double bytes = BytesOfCheckpoint(config);
+                          const std::function<DiskThere(const std::string&)>& disk_of,
+                          RowsOfParts rows) {
+  const double bytes = BytesOfCheckpoint(config, rows);
   std::map<uint64_t, Room> rooms;
   for (const SavedCheckpoints& of_path : saved) {
     const DiskThere disk = disk_of(of_path.path);

@@ -12,10 +12,14 @@
 
 namespace tessera {
 
+// Which rows of a growing table in parts a checkpoint has: a folder of ranks on CPUs has those that
+// have come into use, every other form has all.
+enum class RowsOfParts { kAll, kInUse };
+
 // The bytes that a whole checkpoint has at least: weights and states of the tables and of the dense
 // part, and what is known of raw ids before any has come. Rows of growing tables, their ids, and
 // states of metrics come on top.
-double BytesOfCheckpoint(const TrainConfig& config);
+double BytesOfCheckpoint(const TrainConfig& config, RowsOfParts rows = RowsOfParts::kAll);
 
 // Whole checkpoints that a training saves by one name.
 struct SavedCheckpoints {
@@ -28,7 +32,8 @@ struct SavedCheckpoints {
 // Throws Error where a disk has no room for the checkpoints that stay, and for one that is complete
 // before another one goes.
 void CheckCheckpointSpace(const TrainConfig& config, const std::vector<SavedCheckpoints>& saved,
-                          const std::function<DiskThere(const std::string&)>& disk_of = DiskOf);
+                          const std::function<DiskThere(const std::string&)>& disk_of = DiskOf,
+                          RowsOfParts rows = RowsOfParts::kAll);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_RUN_CHECKPOINT_SPACE_H_
