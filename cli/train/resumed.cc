@@ -30,14 +30,20 @@ bool MovesIds(const Trainer& trainer, const std::string& config) {
   return !config.empty() && PartsDiffer(config, trainer.config());
 }
 
-// Says what became of raw ids that went to other parts than they were saved in.
+// Says what became of raw ids whose parts, or shared rows, are others than they were saved with.
 void SayMovedIds(const std::vector<MovedIds>& moved) {
-  for (const auto& [table, parts, ids, without_row, sketch] : moved) {
-    std::string text = Format("resume: table '{}': {} went to {}", table, Counted(ids, "raw id"),
-                              parts == 0 ? "one part" : Counted(parts, "part"));
-    if (without_row > 0)
-      text += Format(", where {} of them have no row: their parts are full", Count(without_row));
-    if (sketch) text += "; the sketch of admit_after starts anew";
+  for (const MovedIds& of : moved) {
+    std::string text = Format("resume: table '{}': {} {} {}", of.table, Counted(of.ids, "raw id"),
+                              of.num_parts == of.num_parts_before ? "stayed in" : "went to",
+                              of.num_parts == 0 ? "one part" : Counted(of.num_parts, "part"));
+    if (of.without_row > 0)
+      text += Format(", where {} of them have no row: their parts are full",
+                     WithCommas(static_cast<double>(of.without_row)));
+    if (of.shared_rows != of.shared_rows_before)
+      text += Format("; ids without a row share {}{}, where they shared {}",
+                     Counted(of.shared_rows, "row"), of.num_parts > 0 ? " in each part" : "",
+                     of.shared_rows_before);
+    if (of.sketch_starts_anew) text += "; the sketch of admit_after starts anew";
     Note(text);
   }
 }

@@ -180,6 +180,10 @@ has out "managed_collision.num_parts was none, is 3"
 near whole_ids.json parts_ids.json
 run 0 inspect raw_parts
 has out "raw ids of rows"
+sed 's/"growing"/&, "shared_rows": 4/' parts.json >shared.json
+run 0 train --config shared.json --resume raw_parts --ranks 2 --plan row_wise --epochs 3
+has out "managed_collision.shared_rows was 1, is 4"
+has out "raw ids stayed in 3 parts; ids without a row share 4 rows in each part, where"
 run 0 train --config whole.json --resume raw_parts --epochs 3 --incremental --checkpoint raw_chain
 has out "raw ids went to one part"
 run 0 train --config parts.json --resume raw_chain --epochs 4 --incremental --checkpoint raw_chain

@@ -22,11 +22,11 @@ using testing::WriteGzFile;
 
 constexpr int kRows = 61, kBatch = 7;  // the last batch has 5
 
-// Text of one format.
+// Text of one format, or rows that are made up.
 struct Kind {
-  std::string name, heading;
-  std::string (*line)(int n);
-  std::string bad_line, data, feature;
+  std::string name, heading = {};
+  std::string (*line)(int n) = nullptr;
+  std::string bad_line = {}, data = {}, feature = {};
   int dense = 1;
 };
 
@@ -109,6 +109,29 @@ TEST(RankRows, AreThePartsOfTheBatchesOfOneProcess) {
               ExpectParts(data, first_row, ranks);
             }
         }
+}
+
+// Each rank makes the made-up rows of its parts, or takes the ratings of its parts.
+TEST(RankRows, ArePartsOfMadeUpRowsAndRatings) {
+  std::string ratings;
+  for (int n = 0; n < kRows; ++n) ratings += Format("{}\t{}\t{}\t{}\n", n % 9, n, n % 6, 1000 + n);
+  const std::vector<std::string> file = {WriteFile("u.data", ratings)};
+  const std::string made = Format(R"(, "rows": {})", kRows);
+  const std::vector<Kind> kinds = {
+      {.name = "random", .data = R"("format": "random")" + made, .feature = "cat_0", .dense = 3},
+      {.name = "planted", .data = R"("format": "planted")" + made, .feature = "cat_0", .dense = 13},
+      {.name = "movielens", .data = R"("format": "movielens")", .feature = "userId"}};
+  for (const Kind& kind : kinds)
+    for (const std::string& order : {std::string(), kShuffled}) {
+      const bool is_read = kind.name == "movielens";
+      const DataSets data(ConfigOf(kind, order),
+                          {.files = is_read ? file : std::vector<std::string>()});
+      for (const int ranks : {2, 3, 6})
+        for (const int64_t first_row : {0, 21}) {
+          SCOPED_TRACE(Format("{}{}, {} ranks from {}", kind.name, order, ranks, first_row));
+          ExpectParts(data, first_row, ranks);
+        }
+    }
 }
 
 // The rank that reads to the line, and nobody else.

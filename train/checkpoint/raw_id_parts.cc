@@ -241,7 +241,11 @@ class TableMove {
   MovedIds Move(const EmbeddingBagConfig& config, const ManagedTableConfig& managed, uint64_t seed,
                 const NewRows& new_rows) {
     const auto& options = std::get<GrowingIndexOptions>(managed.module);
-    MovedIds moved{.table = table_, .num_parts = managed.num_parts};
+    MovedIds moved{.table = table_,
+                   .num_parts = managed.num_parts,
+                   .num_parts_before = rows_->before.num_parts,
+                   .shared_rows = options.shared_rows,
+                   .shared_rows_before = rows_->before.shared_rows};
     moved.sketch_starts_anew =
         options.admit_after > 1 && to_.Has(id_prefix_ + OldPrefix(0) + "_growing_sketch");
     for (int64_t part = 0; part < rows_->before.parts(); ++part) ReadPart(part);

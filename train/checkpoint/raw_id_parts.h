@@ -20,10 +20,11 @@
 
 namespace tessera {
 
-// Counts of a table's ids that went to other parts.
+// A table whose ids went to other parts, or whose shared rows are another number.
 struct MovedIds {
   std::string table;
-  int64_t num_parts = 0;             // now; 0: none
+  int64_t num_parts = 0, num_parts_before = 0;      // 0: none
+  int64_t shared_rows = 0, shared_rows_before = 0;  // those of a part that ids without one share
   int64_t ids = 0, without_row = 0;  // that were saved, and those of them that have no row now
   bool sketch_starts_anew = false;
 };

@@ -28,9 +28,9 @@ using testing::RawIdsConfig;
 using testing::TempPath;
 
 // Two tables of raw ids with room for all that come, some of which are not admitted.
-TrainConfig ConfigOf(int64_t num_parts, int64_t rows = 240) {
+TrainConfig ConfigOf(int64_t num_parts, int64_t rows = 240, int64_t shared_rows = 2) {
   TrainConfig config = RawIdsConfig(
-      GrowingIndexOptions{.score = MchEviction::kLfu, .admit_after = 3, .shared_rows = 2},
+      GrowingIndexOptions{.score = MchEviction::kLfu, .admit_after = 3, .shared_rows = shared_rows},
       num_parts);
   for (const size_t t : {0, 1}) config.tables[t].num_embeddings = rows;
   config.epochs = 1;
@@ -106,8 +106,9 @@ std::map<int64_t, LearnedRow> LearnedIn(const std::string& path, const TrainConf
                last = Numbers(checkpoint, prefix + "_growing_last_access_iter");
     for (size_t i = 0; i < of_part.size(); ++i) {
       if (counts[i] == 0) continue;
-      const int64_t row =
-          part * (config.tables[0].num_embeddings / parts) + 2 + static_cast<int64_t>(i);
+      const int64_t row = part * (config.tables[0].num_embeddings / parts) +
+                          std::get<GrowingIndexOptions>(managed.module).shared_rows +
+                          static_cast<int64_t>(i);
       std::string states;
       for (const CheckpointEntry& entry : checkpoint.tensors)
         if (ParameterOfState(entry.name) == weights && entry.tensor.shape.rank() > 0)
@@ -159,6 +160,37 @@ TEST(RawIdParts, RanksGoOnFromAFolderInOtherParts) {
     trainer.Save(TempPath("six"));
   });
   EXPECT_EQ(LearnedIn(TempPath("six"), six), learned);
+}
+
+// More rows that ids without one share begin as copies of those that there were.
+TEST(RawIdParts, IdsKeepTheirRowsBesideOtherSharedRows) {
+  for (const int64_t parts : {0, 4}) {
+    const TrainConfig config = ConfigOf(parts);
+    const std::string from = TempPath(Format("shared_{}", parts));
+    if (parts == 0)
+      CurveOf(config, {}, from);
+    else
+      CurveOfRanks(config, 2, PlanFor(config, 2, "row_wise"), from);
+    const auto learned = LearnedIn(from, config);
+    EXPECT_GT(learned.size(), 20u);
+    for (const int64_t shared : {1, 3, 7}) {
+      SCOPED_TRACE(Format("{} parts, {} shared rows", parts, shared));
+      const TrainConfig other = ConfigOf(parts, 240, shared);
+      std::vector<MovedIds> moved;
+      LossAfter(other, from, parts == 0 ? 0 : 2, TempPath("others"), &moved);
+      ASSERT_EQ(moved.size(), 2u);
+      EXPECT_EQ(moved[0].without_row, 0);
+      EXPECT_EQ(moved[0].num_parts, parts);
+      EXPECT_EQ(moved[0].num_parts_before, parts);
+      EXPECT_EQ(moved[0].shared_rows, shared);
+      EXPECT_EQ(moved[0].shared_rows_before, 2);
+      EXPECT_EQ(LearnedIn(TempPath("others"), other), learned);
+      const Checkpoint before = ReadCheckpoint(from), after = ReadCheckpoint(TempPath("others"));
+      for (int64_t row = 0; row < shared; ++row)
+        EXPECT_EQ(RowBytes(after, IdPrefix() + "weight", row),
+                  RowBytes(before, IdPrefix() + "weight", row % 2));
+    }
+  }
 }
 
 // Rows that no id has are those of a new training, so that they take no memory before they are
