@@ -7,9 +7,9 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,8 +63,11 @@ int AfterOutput(int code) {
   return code == 0 ? failed : code;
 }
 
-std::vector<const CLI::App*> CommandsIn(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
 }
 
 // The command that was chosen, or the one of its own commands.
@@ -73,60 +76,66 @@ const CLI::App& Chosen(const CLI::App& app) {
   return chosen.empty() ? app : Chosen(*chosen.front());
 }
 
-// "; did you mean --rows?" if an unexpected word is near an expected one; else "".
-std::string Suggestion(const CLI::App& app) {
+// "; did you mean --rows?" if one of these unexpected words is near an expected one; else "".
+std::string Suggestion(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App& command = Chosen(app);
-  std::vector<std::string> names;
-  for (const CLI::App* sub : CommandsIn(command)) names.push_back(sub->get_name());
+  std::vector<std::string> names = CommandNames(command);
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  for (const std::string& word : command.remaining(/*recurse=*/true))
-    if (const std::string name = Nearest(word.substr(0, word.find('=')), names); !name.empty())
-      return Format("; did you mean {}?", name);
+  for (const std::string& word : words) {
+    const std::string flag = word.substr(0, word.find('=')), name = Nearest(flag, names);
+    if (!name.empty() && name != flag) return Format("; did you mean {}?", name);
+  }
   return "";
 }
 
 // The words of the chosen command: "tessera train".
 std::string CommandPath(const CLI::App& app) {
   std::string path = "tessera";
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    path += " " + at->get_name();
-  }
+  for (auto at = app.get_subcommands(); !at.empty(); at = at.front()->get_subcommands())
+    path += " " + at.front()->get_name();
   return path;
 }
 
-// The words of a line that no flag or argument takes; without `recurse` those before the command.
-// Those behind a -- count where all others are taken: else they would be, too.
-std::vector<std::string> Remaining(const CLI::App& app, const std::vector<std::string>& line,
-                                   bool recurse = true) {
-  const std::vector<std::string> all = app.remaining(recurse);
-  const std::span before(line.begin(), std::ranges::find(line, "--"));
-  std::vector<std::string> words;
-  for (const std::string& word : before)
-    if (std::ranges::count(all, word) > 0) words.push_back(word);
-  const bool any = recurse ? !words.empty() : !Remaining(app, line).empty();
-  return any ? words : all;
+// The words of a line that no flag or argument takes.
+struct Extras {
+  std::vector<std::string> before;  // the command
+  std::vector<std::string> all;     // those behind a -- only where there are no others
+};
+
+// CLI11 gives words behind a -- to the program, as it does those before the command.
+Extras ExtrasOf(const CLI::App& app, const std::vector<std::string>& line) {
+  const std::vector<std::string> own = app.remaining();
+  if (app.get_subcommands().empty()) return {{}, own};
+  const CLI::App& command = *app.get_subcommands().front();
+  auto first = own.begin();
+  const auto name = std::ranges::find(line, command.get_name());
+  for (auto word = line.begin(); word != name; ++word)
+    if (first != own.end() && *word == *first) ++first;
+  Extras extras{{own.begin(), first}, {own.begin(), first}};
+  std::ranges::remove_copy(command.remaining(/*recurse=*/true), std::back_inserter(extras.all),
+                           "--");
+  if (extras.all.empty()) extras.all = own;
+  return extras;
 }
 
-// The sentence about a word that was not expected: "'trian' is no command", "--epcohs 3: not
+// The sentence about words that were not expected: "'trian' is no command", "--epcohs 3: not
 // expected by tessera train".
-std::string Unexpected(const CLI::App& app, const std::vector<std::string>& line) {
+std::string Unexpected(const CLI::App& app, const Extras& extras) {
   if (app.get_subcommands().empty())
-    return Format("'{}' is no command", app.remaining(/*recurse=*/true).front());
-  if (const std::string before = internal::Joined(Remaining(app, line, /*recurse=*/false), " ");
-      before.starts_with('-'))
-    return Format("{}: flags of a command follow its name: {} {}", before, CommandPath(app),
-                  before);
-  return Format("{}: not expected by {}", internal::Joined(Remaining(app, line), " "),
-                CommandPath(app));
+    return Format("'{}' is no command{}", extras.all.front(), Suggestion(app, extras.all));
+  const std::string command = CommandPath(app), before = internal::Joined(extras.before, " ");
+  if (before.starts_with('-'))
+    return Format("{}: flags of a command follow its name: {} {}{}", before, command, before,
+                  Suggestion(app, extras.before));
+  return Format("{}: not expected by {}{}", internal::Joined(extras.all, " "), command,
+                Suggestion(app, extras.all));
 }
 
 // The sentence about the first flag of a line that belongs elsewhere on it; "" where there is none.
-std::string ElsewhereText(const CLI::App& app, const ChosenWork& chosen,
-                          const std::vector<std::string>& line) {
+std::string ElsewhereText(const ChosenWork& chosen, const Extras& extras) {
   if (!chosen.elsewhere) return "";
-  for (const std::string& word : Remaining(app, line)) {
+  for (const std::string& word : extras.all) {
     const std::string flag = word.substr(0, word.find('='));
     if (const std::string where = chosen.elsewhere(flag); !where.empty())
       return Format("{}: {}", flag, where);
@@ -142,17 +151,12 @@ int ExitOnParse(const CLI::App& app, const CLI::ParseError& error, const ChosenW
   const bool unexpected = no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   if (error.get_exit_code() == 0 && !no_command) return AfterOutput(app.exit(error));
   const std::string command = CommandPath(app);
-  std::string text = ElsewhereText(app, chosen, line);
+  const Extras extras = ExtrasOf(app, line);
+  std::string text = ElsewhereText(chosen, extras);
   if (text.empty())
-    text = (unexpected ? Unexpected(app, line) : MistakeText(error.what())) + Suggestion(app);
+    text = unexpected ? Unexpected(app, extras)
+                      : MistakeText(error.what()) + Suggestion(app, extras.all);
   return SayWrongFlags(command, Format("{} (see {} --help)", text, command));
-}
-
-// The names of the commands: "train, generate or inspect".
-std::string CommandNames(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : CommandsIn(app)) names.push_back(command->get_name());
-  return internal::Joined(names, ", ", " or ");
 }
 
 // `tessera help train` is `tessera train --help`.
@@ -167,7 +171,8 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
 
 int DoChosen(const CLI::App& app, const Work& work) {
   if (!work)
-    return SayLastError(Format("expected a command: {} (see tessera --help)", CommandNames(app)));
+    return SayLastError(Format("expected a command: {} (see tessera --help)",
+                               internal::Joined(CommandNames(app), ", ", " or ")));
   try {
     return AfterOutput(work());
   } catch (const std::exception& error) {
@@ -356,9 +361,9 @@ void ParseFlags(const std::string& command, std::vector<std::string> words,
   try {
     app.parse(std::move(words));
   } catch (const CLI::ExtrasError&) {
-    throw Error(Format("{}: not expected by {}{}",
-                       internal::Joined(app.remaining(/*recurse=*/true), " "), command,
-                       Suggestion(app)));
+    const std::vector<std::string> extras = app.remaining();
+    throw Error(Format("{}: not expected by {}{}", internal::Joined(extras, " "), command,
+                       Suggestion(app, extras)));
   } catch (const CLI::ParseError& error) {
     throw Error(Format("{} (of {})", MistakeText(error.what()), command));
   }

@@ -93,6 +93,11 @@ fails_saying "'trian' is no command; did you mean train?" trian --help
 fails_saying "train.batch_sze: unknown key (did you mean 'batch_size'?)" train --config small.json \
   --set train.batch_sze=3
 fails_saying "--epcohs 3: not expected by tessera train; did you mean --epochs?" train --epcohs 3
+fails_saying " --epcohs 3: not expected by tessera train; did" train --epcohs 3 --ranks 3
+fails_saying " --epcohs 3: not expected by tessera train; did" train --ranks 3 --epcohs 3
+fails_saying " --epcohs 3: not expected by tessera train; did" train --epcohs 3 -- --ranks 3
+fails_saying " --epcohs 3: not expected by tessera train; did" train -- --epcohs 3
+fails_saying "its name: tessera train --quite; did you mean --quiet?" --quite train --epcohs 3
 fails_saying "--epcohs=3: not expected by tessera train; did you mean --epochs?" train --epcohs=3
 fails_saying "--dmi 3: not expected by tessera bench lookup; did you mean --dim?" bench lookup \
   --dmi 3 --list

@@ -291,7 +291,7 @@ refused "a word before -- belongs to no flag: --grid and --range take one key ea
   "${grid[@]}" train.batch_size=8,16 -- "${train[@]}"
 refused "--grid after --: it is a flag of tessera sweep: write it before --" sweep new --seeds 2 \
   -- "${train[@]}" --grid $rate=1,2
-refused "--jbos 2: not expected by tessera sweep; did you mean --jobs?" sweep new "${grid[@]}" \
+refused " --jbos: not expected by tessera sweep; did you mean --jobs?" sweep new "${grid[@]}" \
   --jbos 2 -- "${train[@]}"
 refused "no metric that evaluations are compared by is called 'x'" sweep new "${grid[@]}" \
   --metric x -- "${train[@]}"
