@@ -143,8 +143,9 @@ std::vector<ProcessStart> StartsOf(const Flags& flags, const TrainFlags& train, 
   for (const Trial* trial : trials) {
     starts.push_back({WordsOf(flags, rung, *trial, config), RunOf(flags, *trial) + ".log"});
     if (train.threads == 0 && flags.jobs > 1)
-      starts.back().words.insert(starts.back().words.end(),
-                                 {"--threads", std::to_string(DefaultThreads(flags.jobs))});
+      starts.back().words.insert(
+          starts.back().words.end(),
+          {"--threads", std::to_string(DefaultThreadsOfStarted(flags.jobs))});
   }
   return starts;
 }

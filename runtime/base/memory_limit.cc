@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 
+#include "runtime/base/cgroups.h"
 #include "runtime/base/check.h"
 #include "runtime/base/report_text.h"
 
@@ -30,12 +31,11 @@ std::optional<double> NumberIn(const std::string& path, const std::string& key) 
 
 // Names of the files of a cgroup.
 struct CgroupFiles {
-  const char* folder;  // where the hierarchy is mounted
   const char *limit, *usage, *cached;
 };
-constexpr CgroupFiles kV2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
-constexpr CgroupFiles kV1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                             "memory.usage_in_bytes", "total_inactive_file"};
+constexpr CgroupFiles kV2 = {"memory.max", "memory.current", "inactive_file"};
+constexpr CgroupFiles kV1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
+                             "total_inactive_file"};
 
 // The memory that one cgroup leaves; absent if it has no limit.
 std::optional<double> LeftIn(const std::string& folder, const CgroupFiles& files) {
@@ -46,35 +46,13 @@ std::optional<double> LeftIn(const std::string& folder, const CgroupFiles& files
   return std::max(0.0, *limit - std::max(0.0, used - cached));
 }
 
-// The least of a cgroup and those that it lies in. In a container the path may be the host's, of
-// which only the end is mounted: then the mount itself is read.
-std::optional<double> LeftFrom(const std::string& root, std::string path,
-                               const CgroupFiles& files) {
-  std::optional<double> least;
-  for (;;) {
-    if (path == "/") path.clear();
-    if (const auto left = LeftIn(root + files.folder + path, files))
-      least = std::min(*left, least.value_or(*left));
-    if (path.empty()) return least;
-    path.erase(path.rfind('/'));
-  }
-}
-
-// The least that the cgroups of /proc/self/cgroup leave. Its lines: "0::/path" of v2,
-// "7:memory,…:/path" of v1.
+// The least that the cgroups of this process leave.
 std::optional<double> LeftInCgroups(const std::string& root) {
-  std::ifstream file(root + "/proc/self/cgroup");
   std::optional<double> least;
-  for (std::string line; std::getline(file, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos || line[second + 1] != '/')
-      continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const bool v1 = controllers.find(",memory,") != std::string::npos;
-    if (!v1 && controllers != ",,") continue;
-    if (const auto left = LeftFrom(root, line.substr(second + 1), v1 ? kV1 : kV2))
+  ForEachCgroup(root, "memory", [&](const std::string& folder, bool is_v2) {
+    if (const auto left = LeftIn(folder, is_v2 ? kV2 : kV1))
       least = std::min(*left, least.value_or(*left));
-  }
+  });
   return least;
 }
 
