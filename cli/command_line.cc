@@ -176,7 +176,7 @@ int DoChosen(const CLI::App& app, const Work& work) {
   try {
     return AfterOutput(work());
   } catch (const std::exception& error) {
-    return SayLastError(ErrorText(error));
+    return SayOnceUnderMpirun(CommandPath(app), ErrorText(error));
   }
 }
 

@@ -49,7 +49,12 @@ Device DeviceOfRank(const std::string& device, const Communicator& host) {
   return Device::Cuda(place % std::max(1, CudaDeviceCount()));
 }
 
-void LoadKernelsAtOnce() { setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0); }
+void PrepareGpuRanks(const std::string& device, const std::string& comm) {
+  const Device parsed = ParseDevice(device);
+  if (parsed == Device::Cpu()) return;
+  if (comm != "host") setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+  if (CudaDeviceCount() == 0) Context({.device = parsed, .threads = 1});  // says why
+}
 
 GpuRanks ConnectRanks(const std::string& comm, const std::string& device, Context& ctx,
                       Communicator& host) {

@@ -22,9 +22,10 @@ void CheckComm(const std::string& comm, const std::string& device);
 // The device of this rank; `host` is the communicator that the ranks were started with.
 Device DeviceOfRank(const std::string& device, const Communicator& host);
 
-// Lets CUDA load all kernels when it is first used, which has to be later than this call: to load
-// one beside NCCL may wait for a device on which a kernel of NCCL waits for the very same rank.
-void LoadKernelsAtOnce();
+// Prepares this process for ranks on GPUs, before CUDA is first used: CUDA then loads all kernels
+// at once, unless ranks meet through the host, since to load one beside NCCL may wait for a device
+// on which a kernel of NCCL waits for the very same rank. Throws Error where there is no GPU.
+void PrepareGpuRanks(const std::string& device, const std::string& comm);
 
 struct GpuRanks {
   std::unique_ptr<Communicator> nccl;  // null: the host's communicator carries tensors

@@ -45,7 +45,12 @@ int SayWrongFlags(const std::string& command, const std::string& why) {
       ThrowWrongSync({.claims = "", .start = why}, comm);
       return 1;
     });
-  if (UnderMpirun() && MpiRank() > 0) std::this_thread::sleep_for(kToBeEnded);
+  return SayOnceUnderMpirun(command, why);
+}
+
+int SayOnceUnderMpirun(const std::string& command, const std::string& why) {
+  if (UnderMpirun() && MpiRank() > 0 && !RanksMeet(command))
+    std::this_thread::sleep_for(kToBeEnded);
   return SayLastError(why);
 }
 

@@ -22,9 +22,12 @@ void ThrowWrongSync(const WrongStart& wrong, Communicator& comm);
 MpiOptions MpiOptionsOf(bool own_thread);
 
 // Says why the command's flags are refused; returns the exit code. Ranks of the commands that meet
-// call ThrowWrongSync first of all, also those without a mistake. Of other commands under mpirun
-// the first process speaks at once, and the others wait for mpirun to end them because of that.
+// call ThrowWrongSync first of all, also those without a mistake. Other commands do as
+// SayOnceUnderMpirun.
 int SayWrongFlags(const std::string& command, const std::string& why);
+// Says why a command has failed; returns the exit code. Of a command whose ranks do not meet, the
+// first process speaks at once, and the others wait for mpirun to end them because of that.
+int SayOnceUnderMpirun(const std::string& command, const std::string& why);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_RANKS_WRONG_START_H_

@@ -315,8 +315,7 @@ void ReadStart(TrainFlags& flags, Start& start) {
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
   if (NumGroups(flags) > 1) CheckGroupTables(config);
   CheckVerify(flags, config);
-  const bool on_gpu = ParseDevice(flags.device) != Device::Cpu();
-  if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();
+  if (with_ranks) PrepareGpuRanks(flags.device, flags.comm);
   start.data = std::make_unique<DataSets>(config, selection);
   const DataSets& data = *start.data;
   config.data.split = data.split();  // with the time that was found, which checkpoints keep

@@ -4,7 +4,9 @@
 // them: one that is stopped keeps the others for ever. They do not know each other's processes yet;
 // it finds them by what PMIx launchers (Open MPI's mpirun, Slurm) put into their environments.
 // Where that cannot be read, and for ranks on other hosts, it does nothing. mpirun itself ends a
-// job in which a process ends before it has started MPI.
+// job in which a process fails before it has started MPI. It does not end one in which a process
+// ends with 0, for which the others wait for ever: a program whose other ranks start MPI has to
+// start it too, or to end with another code.
 #include <chrono>
 #include <condition_variable>
 #include <functional>

@@ -25,6 +25,8 @@ once "fp17" train --config small.json --wire-codecs fp17
 once "--sharding-group-size 2: the 3 ranks" train --config small.json --sharding-group-size 2
 once "train.epoch" train --config small.json --set train.epoch=3
 once "nothing.json" train --config nothing.json
+"$tessera" train --config small.json --device cuda >out 2>err ||
+  once "device cuda:0: " train --config small.json --device cuda
 once "of memory" train --config small.json --memory-limit 1K
 once "expected num_parts" train --config small.json \
   --set 'managed_collision={"kind": "growing"}'
@@ -35,7 +37,9 @@ once "--epcohs 7: not expected by tessera train; did you mean --epochs?" \
 once "--batch-size: expected a whole number" train --config small.json --batch-size two
 ! "${mpirun[@]}" -n 3 "$tessera" calibrate --ranks 2 >out 2>err || fail "calibrate went along"
 [ "$(grep -c "^tessera: --ranks under mpirun" err)" -eq 1 ] || fail "--ranks: $(cat err)"
-for line in "calibrate --quik" "trian" "inspect --foo"; do
+for line in "calibrate --quik" "trian" "inspect --foo" "inspect nowhere" \
+  "launch --ranks 2 -- train --config small.json --checkpoint new" \
+  "sweep new --seeds 1,2 -- --config small.json"; do
   ! "${mpirun[@]}" -n 3 "$tessera" $line >out 2>err || fail "it went along: $line"
   [ "$(grep -c "^tessera: " err)" -eq 1 ] || fail "$line: expected one line: $(cat err)"
 done
