@@ -57,7 +57,7 @@ DataSets::DataSets(const TrainConfig& config, DataSelection selection)
 }
 
 DataSets::DataSets(const RowInputs& inputs, DataSelection selection)
-    : DataSets(inputs, std::move(selection), kEvaluationBatch, 1) {}
+    : DataSets(inputs, std::move(selection), kEvaluationBatch, /*epochs=*/0) {}
 
 DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t batch_size,
                    int64_t epochs)
@@ -65,7 +65,8 @@ DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t bat
       selection_(std::move(selection)),
       features_(inputs.features),
       dense_in_(inputs.dense_in),
-      batch_size_(batch_size) {
+      batch_size_(batch_size),
+      trains_(epochs > 0) {
   if (inputs.weighted && data_.schema == nullptr)
     throw Error(Format("model.weighted: the rows of the format {} bring no weights of ids",
                        ToString(data_.format)));
@@ -186,6 +187,7 @@ RowRange DataSets::TrainRows() const {
 }
 
 std::optional<RowRange> DataSets::EvalRows() const {
+  if (!trains_) return std::nullopt;
   const bool of_made_up = made_up() && selection_.eval_files.empty();
   const int64_t made_up_end = data_.rows + data_.eval_rows;
   if (selection_.eval_rows) {
@@ -194,7 +196,7 @@ std::optional<RowRange> DataSets::EvalRows() const {
     return rows;
   }
   if (!selection_.eval_files.empty()) return RowRange{};
-  if (data_.split && selection_.part == RowPart::kTrain) return RowRange{};
+  if (data_.split) return RowRange{};
   if (of_made_up && data_.eval_rows > 0) return RowRange{data_.rows, made_up_end};
   return std::nullopt;
 }

@@ -46,8 +46,8 @@ struct DataSelection {
   // Count items without an id of their own, where the format knows them (unknown_items.h): in the
   // rows to train on, or to read in order, and in those for evaluation. Null: nobody asks.
   std::shared_ptr<UnknownItems> unknown_items = nullptr, unknown_eval_items = nullptr;
-  // Where the configuration has a split: the rows that OpenTrain and OpenInOrder read. Only beside
-  // kTrain are there rows for evaluation. Each part is cut by its own range.
+  // Where the configuration has a split: the rows that OpenInOrder reads; a training reads kTrain,
+  // and has those of kEval for evaluation. Each part is cut by its own range.
   RowPart part = RowPart::kTrain;
 };
 
@@ -68,10 +68,11 @@ class DataSets {
   // are opened once, and first lines read, so that wrong files are errors now; a split by key or
   // time reads ids or times of all rows of a table, one by the last times also those of text. Each
   // side of a split has a row: text is read as far as the first one of each. The ranges of the
-  // selection end inside the data: lines of text are counted, once, unless it is packed, has more
-  // than 4 GiB, or can be read once.
+  // selection end inside the data: lines of text are counted, once, unless it is packed or has more
+  // than 4 GiB. A pipe is not opened: what whoever fills it has written would be lost.
   DataSets(const TrainConfig& config, DataSelection selection);
-  // To read rows in their order alone, by OpenInOrder.
+  // To read rows in their order alone, by OpenInOrder: nothing is for evaluation, and the part of a
+  // split that is read may have no row.
   DataSets(const RowInputs& inputs, DataSelection selection);
 
   // Batches of the rows to train on, in the order of an epoch, from the place `first_row` of it on
@@ -124,7 +125,8 @@ class DataSets {
   std::optional<MetricValues> Optimum() const;
 
  private:
-  // `epochs`: how often the rows to train on are read; batches of OpenTrain have batch_size.
+  // `epochs`: how often the rows to train on are read, 0 to read them in order alone; batches of
+  // OpenTrain have batch_size.
   DataSets(const RowInputs& inputs, DataSelection selection, int64_t batch_size, int64_t epochs);
   // Rows of some files, or made up: a table, or, where that is null, text.
   struct Rows {
@@ -165,7 +167,7 @@ class DataSets {
   Rows OwnRowsOf(const std::vector<std::string>& files) const;
   void CheckReadOnce(int64_t epochs) const;
   void ReadFirstRows(const std::vector<std::string>& files) const;
-  bool ReadsFirstRow(const std::vector<std::string>& files) const;
+  bool ReadsRow(const std::vector<std::string>& files, int64_t row) const;
   void ReadFirstLines(const std::vector<std::string>& files) const;
   void CheckMissingIsStored(const std::vector<std::string>& files) const;
   void TakePreparation(const std::vector<std::string>& files);
@@ -188,6 +190,7 @@ class DataSets {
   DataSelection selection_;
   std::vector<CategoricalFeature> features_;
   int64_t dense_in_, batch_size_;
+  bool trains_;                                // else rows are read in their order alone
   std::shared_ptr<const ClickModel> planted_;  // null for other data
   std::shared_ptr<const RowRules> rules_;      // of a user's own text; null for other data
   Rows train_, eval_;

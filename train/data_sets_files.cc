@@ -17,6 +17,8 @@ namespace {
 
 constexpr int64_t kFirstRows = 100;  // that are read before anything starts
 
+bool IsIn(const RowRange& range, int64_t row) { return range.first <= row && row < range.last; }
+
 bool Overlap(const RowRange& a, const RowRange& b) { return a.first < b.last && b.first < a.last; }
 
 }  // namespace
@@ -45,27 +47,32 @@ void DataSets::CheckReadOnce(int64_t epochs) const {
                  path));
 }
 
-// Columns that are not there, and rows that are not what the schema says, are errors now. Rows that
-// nobody reads may be bad.
+// Columns that a file has not, and first rows that are not what the schema says, are errors now.
 void DataSets::ReadFirstRows(const std::vector<std::string>& files) const {
-  if (!CanReadAgain(files.front())) return;
-  RowFiles first{.paths = {files.front()}, .skip_bad_lines = true, .piece_bytes = 1 << 16};
-  if (TrainRows().first == 0) first.skip_bad_lines = selection_.skip_bad_lines;
-  TextRowReader reader(rules_, first);
-  int64_t rows = 0;
-  while (rows < kFirstRows) {
-    const auto block = reader.Next();
-    if (block == nullptr) return;
-    rows += block->rows();
-    if (rows < kFirstRows && !block->error.empty()) throw Error(block->error);
+  const bool may_have_heading = rules_->schema().format != RowFormat::kJsonl;
+  for (const std::string& file : files) {
+    const bool is_first = &file == &files.front();  // of others the heading alone is looked at
+    if (!CanReadAgain(file) || !(is_first || may_have_heading)) continue;
+    TextRowReader reader(rules_, {.paths = {file},
+                                  .skip_bad_lines = selection_.skip_bad_lines || !is_first,
+                                  .piece_bytes = 1 << 16});
+    int64_t rows = 0;
+    do {
+      const auto block = reader.Next();
+      if (block == nullptr) break;
+      rows += block->rows();
+      if (block->error.empty()) continue;
+      if (rows < kFirstRows && ReadsRow(files, rows)) throw Error(block->error);
+      break;
+    } while (is_first && rows < kFirstRows);
   }
 }
 
-// Whether the first row of the files is one that is read. Rows that nobody reads may be bad.
-bool DataSets::ReadsFirstRow(const std::vector<std::string>& files) const {
-  if (&files == &selection_.eval_files) return EvalRows()->first == 0;
+// Whether a row of the files is one that is read. Rows that nobody reads may be bad.
+bool DataSets::ReadsRow(const std::vector<std::string>& files, int64_t row) const {
+  if (&files == &selection_.eval_files) return IsIn(*EvalRows(), row);
   const auto eval = selection_.eval_files.empty() ? EvalRows() : std::nullopt;
-  return TrainRows().first == 0 || (eval && eval->first == 0);
+  return IsIn(TrainRows(), row) || (eval && IsIn(*eval, row));
 }
 
 // A file whose first line is no row of Criteo's is an error now, and so are files without any row,
@@ -74,7 +81,7 @@ void DataSets::ReadFirstLines(const std::vector<std::string>& files) const {
   bool any = false;
   for (const std::string& file : files) {
     if (!CanReadAgain(file)) return;
-    const bool reads = &file != &files.front() || ReadsFirstRow(files);
+    const bool reads = &file != &files.front() || ReadsRow(files, 0);
     ClickRow row;
     any |= CriteoStream({{file}, selection_.skip_bad_lines || !reads}).Next(row);
   }
@@ -112,7 +119,8 @@ DataSets::Rows DataSets::OwnRowsOf(const std::vector<std::string>& files) const 
   if (AreRowFolders(files))
     return {files,
             std::make_shared<const StoredBags>(MapBagFolders(files, *data_.schema, features_))};
-  for (const std::string& file : files) TextFile probe(file);
+  for (const std::string& file : files)
+    if (CanReadAgain(file)) TextFile probe(file);
   ReadFirstRows(files);
   return {files, nullptr};
 }

@@ -27,7 +27,7 @@ DataSchema WithFeatureAlone(const DataSchema& schema, const std::string& feature
 // A path that can be read once.
 void DataSets::CheckSplitOnce(const std::string& path) const {
   const SplitOptions& split = *data_.split;
-  if (selection_.part == RowPart::kTrain)
+  if (trains_)
     throw Error(
         Format("{}: it can be read once, so rows for evaluation (data.split) cannot be taken of "
                "it: expected a file",
@@ -55,7 +55,7 @@ void DataSets::SplitRows() {
   train_.filter = std::make_shared<const RowFilter>(split, selection_.part);
   eval_.filter = std::make_shared<const RowFilter>(split, RowPart::kEval);
   const bool both_have_rows = seeks && !selection_.train_rows && !selection_.eval_rows;
-  if (selection_.part != RowPart::kTrain || both_have_rows) return;
+  if (!trains_ || both_have_rows) return;
   if (!HasRow(train_, TrainRows())) RefuseEmptyPart(RowPart::kTrain);
   if (!HasRow(eval_, *EvalRows())) RefuseEmptyPart(RowPart::kEval);
 }
@@ -87,13 +87,12 @@ void DataSets::RefuseEmptyPart(RowPart part) const {
 }
 
 void DataSets::SplitTables() {
-  const bool trains = selection_.part == RowPart::kTrain;
-  const RowRange train = TrainRows(), eval = trains ? *EvalRows() : train;
+  const RowRange train = TrainRows(), eval = trains_ ? *EvalRows() : train;
   const TableToSplit rows{train_.table, TableOfKeys(), IdRows(), selection_.threads};
   const PartTables parts = SplitTable(rows, *data_.split, train, eval, *split_counts_);
-  if (trains && parts.train->rows() == 0) RefuseEmptyPart(RowPart::kTrain);
-  if (trains && parts.eval->rows() == 0) RefuseEmptyPart(RowPart::kEval);
-  train_.table = trains ? parts.train : parts.eval;
+  if (trains_ && parts.train->rows() == 0) RefuseEmptyPart(RowPart::kTrain);
+  if (trains_ && parts.eval->rows() == 0) RefuseEmptyPart(RowPart::kEval);
+  train_.table = selection_.part == RowPart::kTrain ? parts.train : parts.eval;
   eval_.table = parts.eval;
   train_.is_subset = eval_.is_subset = true;
 }

@@ -117,7 +117,6 @@ std::optional<MadeUpRows> MadeUpRowsOf(const Flags& flags, const RowScorer& mode
     throw Error(
         Format("{}: its data are made up, and {}: give --rows FIRST:LAST", flags.model,
                flags.rows.range == ":" ? "none of them are for evaluation" : "--rows has no end"));
-  rows.data.eval_rows = 0;  // no other rows are for evaluation
   return rows;
 }
 

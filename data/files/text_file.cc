@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "runtime/base/check.h"
 #include "runtime/files/steady_read.h"
@@ -163,6 +164,7 @@ std::optional<int64_t> BytesOnDisk(const std::vector<std::string>& paths) {
   int64_t bytes = 0;
   bool is_known = true;
   for (const std::string& path : paths) {
+    if (std::filesystem::is_fifo(path)) return {};  // whoever opens and closes it ends its writer
     const TextFile file(path);
     bytes += file.bytes();
     is_known = is_known && file.is_regular();

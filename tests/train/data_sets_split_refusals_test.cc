@@ -90,13 +90,35 @@ TEST(SplitRefusals, RefusesAPartWithoutRowsOfText) {
   EXPECT_EQ(error(json, R"({"by": "time", "fraction": 0.2})"), "");
 }
 
-// Who reads one part alone may find it empty.
-TEST(SplitRefusals, OnePartAloneMayBeEmpty) {
+// Who reads one part alone needs no row of the other, and may find the part empty.
+TEST(SplitRefusals, OnePartAloneMayBeAllOrNothing) {
+  for (const DataKind* kind : {&Kinds()[2], &Kinds().back()}) {
+    SCOPED_TRACE(kind->data);
+    for (const auto& [at, whole] :
+         {std::pair{5000, RowPart::kTrain}, std::pair{-1, RowPart::kEval}}) {
+      const RowInputs inputs =
+          RowInputsOf(ConfigOf(*kind, Format(R"({{"by": "time", "at": {}}})", at)));
+      for (const RowPart part : {RowPart::kTrain, RowPart::kEval}) {
+        DataSelection selection{.files = kind->files};
+        selection.part = part;
+        const DataSets data(inputs, selection);
+        EXPECT_EQ(data.OpenInOrder(64)->Next().has_value(), part == whole) << ToString(part);
+        EXPECT_FALSE(data.has_eval_rows());
+      }
+    }
+  }
+}
+
+TEST(SplitRefusals, EitherPartAloneCanBeReadOfAPipe) {
   const DataKind& json = Kinds()[2];
-  DataSelection selection{.files = json.files};
-  selection.part = RowPart::kEval;
-  const DataSets data(RowInputsOf(ConfigOf(json, R"({"by": "time", "at": 5000})")), selection);
-  EXPECT_FALSE(data.OpenInOrder(64)->Next().has_value());
+  const std::string pipe = TempPath("pipe_of_part");
+  ::mkfifo(pipe.c_str(), 0600);
+  for (const RowPart part : {RowPart::kTrain, RowPart::kEval}) {
+    DataSelection selection{.files = {pipe}};
+    selection.part = part;
+    EXPECT_EQ(ErrorOf([&] { DataSets(RowInputsOf(ConfigOf(json, SplitsOf(json)[0])), selection); }),
+              "");
+  }
 }
 
 TEST(SplitRefusals, RefusesTimesThatAreNotThere) {

@@ -1,8 +1,11 @@
 // A user's own files in training: Criteo's rows by a schema give the bits of the format "criteo",
 // and what does not fit is an error before anything starts.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "data/batch_rows.h"
 #include "data/preprocess/parse_rows.h"
@@ -257,9 +260,73 @@ TEST(OwnData, FirstRowsAreReadBeforeAnythingStarts) {
   EXPECT_EQ(error({.files = {bad}, .skip_bad_lines = true}), "");
   const std::string bad_first = WriteFile("bad_first.tsv", "1\t2\n" + testing::NumberedLines(0, 9));
   EXPECT_EQ(error({.files = {bad_first}, .train_rows = RowRange{5, 10}}), "");
+  EXPECT_EQ(
+      error({.files = {bad_first}, .train_rows = RowRange{5, 10}, .eval_rows = RowRange{0, 2}}),
+      bad_first + ":1: expected 40 columns, got 2");
   EXPECT_EQ(error({}), "no data: give --data FILE with tsv rows");
   EXPECT_EQ(error({.files = {TempPath("none*.tsv")}}),
             TempPath("none*.tsv") + ": expected a file, or a pattern that files match, found none");
+}
+
+// A bad row among the first is an error where it is read, to train on or for evaluation.
+TEST(OwnData, FirstRowsThatNobodyReadsMayBeBad) {
+  const auto error = [&](DataSelection selection) {
+    return ErrorOf([&] { DataSets(BySchema(false), std::move(selection)); });
+  };
+  const std::string good = WriteFile("good.tsv", testing::NumberedLines(0, 60)),
+                    bad = WriteFile("bad_later.tsv", testing::NumberedLines(0, 40) + "1\t2\n" +
+                                                         testing::NumberedLines(41, 60)),
+                    says = bad + ":41: expected 40 columns, got 2";
+  EXPECT_EQ(error({.files = {bad}, .train_rows = RowRange{0, 40}}), "");
+  EXPECT_EQ(error({.files = {bad}, .train_rows = RowRange{5, 41}}), says);
+  EXPECT_EQ(error({.files = {bad}, .train_rows = RowRange{0, 9}, .eval_rows = RowRange{40}}), says);
+  EXPECT_EQ(error({.files = {bad}, .train_rows = RowRange{0, 9}, .eval_rows = RowRange{41}}), "");
+  EXPECT_EQ(error({.files = {good},
+                   .eval_files = {bad},
+                   .train_rows = RowRange{0, 9},
+                   .eval_rows = RowRange{41}}),
+            "");
+  EXPECT_EQ(error({.files = {good}, .eval_files = {bad}, .train_rows = RowRange{50, 60}}), says);
+}
+
+TEST(OwnData, HeadingsOfAllFilesAreReadBeforeAnythingStarts) {
+  const TrainConfig config = ConfigWith(R"({"format": "csv", "dense": ["int_{0..12}"],
+    "features": [{"name": "cat_{0..2}", "missing": "row0"}, {"name": "cat_9", "missing": "row0"}],
+    "labels": ["label"]})");
+  const auto file = [](const std::string& name, const std::string& label) {
+    std::string heading = label;
+    for (int i = 0; i < 13; ++i) heading += Format(",int_{}", i);
+    return WriteFile(name, heading + ",cat_0,cat_1,cat_2,cat_9\n1,,,,,,,,,,,,,,,,,\n");
+  };
+  const std::string good = file("good.csv", "label"), other = file("other.csv", "lable"),
+                    third =
+                        WriteFile("third.csv", testing::ReadFile(good) + "0,,,,,,,,,,,,,,,,,\n"),
+                    empty = WriteFile("empty.csv", "");
+  const auto error = [&](const DataSelection& selection) {
+    return ErrorOf([&] { DataSets(config, selection); });
+  };
+  EXPECT_EQ(error({.files = {good, third}}), "");
+  EXPECT_NE(error({.files = {good, other}}).find(other + ":1: there is no column 'label'"),
+            std::string::npos);
+  EXPECT_EQ(error({.files = {good, empty}}), empty + ": expected a heading, got an empty file");
+  EXPECT_EQ(error({.files = {good}, .eval_files = {third, empty}}),
+            empty + ": expected a heading, got an empty file");
+}
+
+// Who opens a named pipe and closes it again ends its writer, and loses what it has written.
+TEST(OwnData, ANamedPipeIsNotOpenedBeforeItsRowsAreRead) {
+  for (const bool by_schema : {false, true}) {
+    const std::string pipe = TempPath(Format("pipe_{}", by_schema));
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    const std::jthread writer([&] { std::ofstream(pipe) << testing::NumberedLines(0, 3000); });
+    TrainConfig config = by_schema ? BySchema(false) : ByFormat(false);
+    config.epochs = 1;
+    const DataSets data(config, {.files = {pipe}});
+    const auto source = data.OpenTrain(0);
+    int64_t rows = 0;
+    while (const auto batch = source->Next()) rows += batch->size();
+    EXPECT_EQ(rows, 3000);
+  }
 }
 
 TEST(OwnData, APatternStandsForItsFiles) {
