@@ -151,6 +151,8 @@ int Predict(Flags& flags) {
   flags.rows.unknown_items = std::make_shared<UnknownItems>();
   flags.rows.part = ParseRowPart(flags.part);
   CheckOutputs(flags);
+  if (!flags.checkpoint.empty())
+    CheckReadAgain(flags.rows.data, "predict scores its rows twice, also by --checkpoint");
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   const std::optional<TrainConfig> config = ReadConfig(flags);
   RowScorer model(

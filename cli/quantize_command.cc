@@ -250,6 +250,8 @@ int Quantize(Flags& flags) {
                        (flags.keep && HighestVersionIn(flags.out) > 0);
   outputs.AddFolder(flags.out, goes_on ? flags.out : "");
   WarnOfRepeatedFiles(flags.scored.data);
+  CheckReadAgain(flags.scored.data,
+                 "quantize scores its rows twice, by the checkpoint and by the model");
   CheckSavesInto(flags.out, SavedForm::kModelDirectory);
   const std::string directory = DirectoryOf(flags, options);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);

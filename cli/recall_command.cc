@@ -125,15 +125,6 @@ void AddHistories(Context& ctx, const Batch& batch, const CatalogueFeatures& fea
   for (const auto& bag : joined) histories.Add(bag);
 }
 
-void CheckCanBeReadAgain(const std::vector<std::string>& files) {
-  for (const std::string& file : files)
-    if (file == "-" || std::filesystem::is_fifo(file))
-      throw Error(Format(
-          "--data {}: recall reads its rows more than once, for the baselines of histories; a "
-          "stream comes once",
-          file));
-}
-
 struct Baselines {
   std::vector<float> popularity;
   ItemNeighbours neighbours;
@@ -165,7 +156,8 @@ class RecallRun {
         scores_(static_cast<size_t>(features_.items)) {
     flags_.rows.batch_size = std::clamp<int64_t>((int64_t{1} << 24) / features_.items, 1, 256);
     if (features_.history.empty()) return;
-    CheckCanBeReadAgain(flags_.rows.data);
+    CheckReadAgain(flags_.rows.data,
+                   "recall reads its rows more than once, for the baselines of histories");
     FitBaselines();
   }
 

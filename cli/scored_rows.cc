@@ -8,6 +8,7 @@
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "data/files/data_identity.h"
+#include "data/files/expand_paths.h"
 #include "runtime/tensor.h"
 #include "serve/export/model_memory.h"
 #include "serve/export/model_writer.h"
@@ -208,11 +209,18 @@ std::optional<TrainConfig> ConfigForModel(const std::string& model, const std::s
   return ReadConfigFile(config, settings);
 }
 
+void CheckReadAgain(const std::vector<std::string>& files, const std::string& why) {
+  for (const std::string& file : files)
+    if (!CanReadAgain(file == "-" ? "/dev/stdin" : file))
+      throw Error(Format("--data {}: {}; a stream comes once: expected a file", file, why));
+}
+
 void CheckAnyScored(const ScoredRows& rows, bool any) {
   if (any) return;
-  throw Error(Format("{}: there are no rows to score{}",
+  throw Error(Format("{}: there are no rows to score{}{}",
                      rows.data.empty() ? "made-up rows" : rows.data.front(),
-                     rows.range == ":" ? "" : " among --rows " + rows.range));
+                     rows.range == ":" ? "" : " among --rows " + rows.range,
+                     rows.part == RowPart::kAll ? "" : " of --part " + ToString(rows.part)));
 }
 
 void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,

@@ -50,6 +50,10 @@ std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInpu
 std::optional<TrainConfig> ConfigForModel(const std::string& model, const std::string& config,
                                           const std::vector<std::string>& settings);
 
+// Throws Error for standard input and pipes among files that are read more than once, as `why`
+// says: "recall reads its rows more than once".
+void CheckReadAgain(const std::vector<std::string>& files, const std::string& why);
+
 // Throws Error unless some row was scored.
 void CheckAnyScored(const ScoredRows& rows, bool any);
 

@@ -200,6 +200,14 @@ has out ' rows: spent: RMSE '
 run 0 predict tasks.int8 --data own.csv --checkpoint tasks.safetensors --json lost.json
 has out '400 rows: clicked: AUC'
 has lost.json '"checkpoint": {'
+# Rows that are scored twice are no stream; a file as standard input is read again.
+run 0 predict tasks.int8 --data - --checkpoint tasks.safetensors <own.csv
+has out '400 rows: clicked: AUC 0.'
+fails_saying "--data -: predict scores its rows twice, also by --checkpoint; a stream comes once" \
+  predict tasks.int8 --data - --checkpoint tasks.safetensors < <(cat own.csv)
+fails_saying "--data -: quantize scores its rows twice, by the checkpoint and by the model" \
+  quantize tasks.safetensors -o of.stream --data - < <(cat own.csv)
+[ ! -e of.stream ] || fail "a refused quantize wrote a model"
 run 0 predict tasks.model --data own.csv --out tasks.served  # over an earlier report
 for text in '17\n18\n' 'score_a\tb\n' '0.25\n1e-3\n' 'scores\n0.25\n' '\nscore\n'; do
   # shellcheck disable=SC2059  # line ends

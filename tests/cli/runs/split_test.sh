@@ -127,6 +127,15 @@ lacks err "other files"
 json eval.json 'd["split"].startswith("by time")'
 run 0 predict time.st --data folder --part eval --no-labels
 has out "750 examples, without labels"
+# One part alone needs no row of the other, also of standard input; an empty one is named.
+grep -v '"when": 2[2-9]' a.jsonl >earlier.jsonl
+for part in "earlier.jsonl" "- --skip-bad-lines"; do
+  run 0 predict time.st --data $part --part train --no-labels < <(cat earlier.jsonl)
+  has out "$(wc -l <earlier.jsonl) examples, without labels"
+done
+run 0 evaluate time.st --data earlier.jsonl --part train
+fails_saying "earlier.jsonl: there are no rows to score among --rows 3:9 of --part eval" \
+  evaluate time.st --data earlier.jsonl --part eval --rows 3:9
 run 0 "${train[@]}" --set 'data.split={"by": "random"}' "${text[@]}" --checkpoint random.st \
   --epochs 1
 for command in evaluate predict; do
