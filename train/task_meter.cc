@@ -41,6 +41,7 @@ TaskMeter::TaskMeter(TaskLoss loss)
 void TaskMeter::Update(const ScoredExamples& examples) {
   if (loss_ == TaskLoss::kBce) return clicks_.Update(examples);
   examples_ += static_cast<int64_t>(examples.size());
+  examples.ForEach([this](double, double, double weight) { weight_sum_ += weight; });
   Add(*mse_, examples, mse_sums_);
   Add(*mae_, examples, mae_sums_);
 }
@@ -68,7 +69,7 @@ TaskValues TaskMeter::Values() const {
   if (loss_ == TaskLoss::kBce) return {.clicks = clicks_.Lifetime()};
   TaskValues values;
   values.clicks.examples = examples_;
-  if (examples_ == 0) return values;
+  if (weight_sum_ == 0) return values;
   if (loss_ == TaskLoss::kInBatchSoftmax) {
     values.softmax = softmax_sum_ / weight_sum_;
     for (size_t k = 0; k < found_.size(); ++k) values.recall[k] = found_[k] / weight_sum_;

@@ -11,6 +11,7 @@
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
 #include "train/pipeline/trainer_pipeline.h"
+#include "train/task_meter.h"
 
 namespace tessera {
 namespace {
@@ -223,6 +224,20 @@ TEST_F(ExampleWeightsTest, SeveralLossesGoBesideMicroBatchesAndRanks) {
     ASSERT_EQ(mine.size(), plain.size());
     for (size_t i = 0; i < mine.size(); ++i) EXPECT_NEAR(mine[i], plain[i], 1e-4 * plain[i]);
   });
+}
+
+// Rows that all weigh nothing have no error, not one of 0, which would be the best.
+TEST_F(ExampleWeightsTest, NoMetricIsOfRowsWithoutWeight) {
+  const std::vector<float> scores = {0.25f, 0.5f}, labels = {1, 0}, none = {0, 0}, some = {0, 2};
+  for (const TaskLoss loss : {TaskLoss::kBce, TaskLoss::kMse}) {
+    TaskMeter meter(loss);
+    meter.Update({scores, labels, none});
+    EXPECT_EQ(meter.Values().clicks.examples, 2);
+    EXPECT_TRUE(std::isnan(meter.Values().loss(loss))) << ToString(loss);
+    EXPECT_TRUE(std::isnan(meter.Values().mae));
+    meter.Update({scores, labels, some});
+    EXPECT_NEAR(meter.Values().loss(loss), loss == TaskLoss::kMse ? 0.25 : std::log(2), 1e-6);
+  }
 }
 
 TEST_F(ExampleWeightsTest, WeightsThatAreNoneAreRefused) {
