@@ -199,6 +199,10 @@ Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
   return json;
 }
 
+std::string NameOf(const ColumnProfile& column) {
+  return column.name.empty() ? "(no name)" : column.name;
+}
+
 }  // namespace
 
 std::string Sparkline(const std::vector<int64_t>& counts) {
@@ -218,14 +222,14 @@ std::string ColumnTable(const RowsProfile& profile, const std::vector<ProposedCo
   for (size_t i = 0; i < columns.size(); ++i) {
     const ColumnProfile& column = profile.columns[i];
     const ColumnRole role = columns[i].role;
-    rows.push_back({Cut(column.name, 20), ToString(role), Kind(column),
+    rows.push_back({Cut(NameOf(column), 20), ToString(role), Kind(column),
                     Share(column.missing, column.rows), Distinct(column), Items(column),
                     Cut(Values(column, role)), Sparkline(Histogram(column, role))});
   }
   std::string text = internal::TextTable(rows);
   for (size_t i = 0; i < columns.size(); ++i)
     if (!columns[i].why.empty())
-      text += Format("\n{} is unused: {}.", profile.columns[i].name, columns[i].why);
+      text += Format("\n{} is unused: {}.", NameOf(profile.columns[i]), columns[i].why);
   for (size_t i = 0; i < columns.size(); ++i)
     if (!columns[i].leak.empty())
       text += Format("\n{} may tell the label: {}; leave it out if it comes after the label.",

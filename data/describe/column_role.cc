@@ -6,6 +6,7 @@
 #include "data/describe/column_name.h"
 #include "data/describe/label_leak.h"
 #include "data/describe/time_column.h"
+#include "data/schema/name_ranges.h"
 #include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 
@@ -19,6 +20,16 @@ constexpr int64_t kLongText = 40;       // bytes; longer texts that never repeat
 constexpr double kShareOfClicks = 0.6;  // rows at or above a label's bound, at most
 constexpr double kRoom = 1.25;          // rows of a table for each id seen, for ids to come
 constexpr double kRoomOfHashes = 10;    // of hashed ids: about one in ten meets another by chance
+
+// Says why a configuration cannot name the column; "" if it can.
+std::string WhyNoName(const std::string& name) {
+  if (name.empty()) return "the heading gives it no name";
+  try {
+    if (ExpandNames(name, "") == std::vector{name}) return "";
+  } catch (const Error&) {
+  }
+  return "in a configuration its name stands for others: rename it in the heading";
+}
 
 bool IsZeroOrOne(const ColumnProfile& column) {
   return column.all_numbers() && !column.is_bag() && column.distinct.exact() &&
@@ -51,18 +62,23 @@ size_t LabelOf(const RowsProfile& profile, const RoleOptions& options) {
     return static_cast<size_t>(std::find_if(columns.begin(), columns.end(), fits) -
                                columns.begin());
   };
+  const auto find_named = [&](auto&& fits) {
+    return find([&](const ColumnProfile& c) { return WhyNoName(c.name).empty() && fits(c); });
+  };
   if (!options.label.empty()) {
     const size_t at = find([&](const ColumnProfile& c) { return c.name == options.label; });
     if (at == columns.size())
       throw Error(Format("--label: there is no column '{}'", options.label));
+    if (const std::string why = WhyNoName(options.label); !why.empty())
+      throw Error(Format("--label: column '{}': {}", options.label, why));
     if (!CanBeLabel(columns[at]))
       throw Error(Format("--label: column '{}' is not one number a row, of two values or more{}",
                          options.label, WordsHint(columns[at])));
     return at;
   }
-  const size_t named =
-      find([](const ColumnProfile& c) { return internal::IsLabelName(c.name) && CanBeLabel(c); });
-  return named < columns.size() ? named : find(IsZeroOrOne);
+  const size_t named = find_named(
+      [](const ColumnProfile& c) { return internal::IsLabelName(c.name) && CanBeLabel(c); });
+  return named < columns.size() ? named : find_named(IsZeroOrOne);
 }
 
 // The least value that at most kShareOfClicks of the rows reach.
@@ -164,6 +180,7 @@ bool IsKey(const ColumnProfile& column) {
 
 ProposedColumn Propose(const ColumnProfile& column) {
   if (column.items == 0) return Unused("it has no value");
+  if (const std::string why = WhyNoName(column.name); !why.empty()) return Unused(why);
   if (column.distinct.count() == 1 && column.missing == 0 && !column.is_bag())
     return Unused("it is the same in every row");
   if (const std::string why = internal::WhyNoTime(column); !why.empty()) return Unused(why);

@@ -160,6 +160,24 @@ TEST(ProfileRows, ColumnsThatSayNothingAreUnused) {
   }
 }
 
+// As the index that pandas writes, below a heading without a name.
+TEST(ProfileRows, ColumnsThatNoConfigurationCanNameAreUnused) {
+  std::string text = ",x{0..1},x{3..2},y,z{1..1}\n";
+  for (int i = 0; i < 100; ++i)
+    text += Format("{},{},{},{},{}\n", i, i % 7, i % 5, i % 2, i % 3 == 0);
+  const RowsProfile profile = Profile("index.csv", text);
+  EXPECT_EQ(Proposed(profile, "").why, "the heading gives it no name");
+  for (const char* name : {"x{0..1}", "x{3..2}", "z{1..1}"})
+    EXPECT_EQ(Proposed(profile, name).why,
+              "in a configuration its name stands for others: rename it in the heading");
+  EXPECT_EQ(Proposed(profile, "y").role, ColumnRole::kLabel);
+  EXPECT_EQ(ErrorOf([&] { ProposeColumns(profile, {"z{1..1}"}); }),
+            "--label: column 'z{1..1}': in a configuration its name stands for others: rename it "
+            "in the heading");
+  const RowsProfile first = Profile("first.csv", "z{1..1},y\n0,1\n1,0\n");
+  EXPECT_EQ(Proposed(first, "y").role, ColumnRole::kLabel);
+}
+
 TEST(ProfileRows, KeysOfRowsAreUnused) {
   std::string text = "label,row,far,word,price,balance,nearly\n";
   for (int i = 0; i < 2000; ++i) {
