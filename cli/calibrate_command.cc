@@ -180,7 +180,7 @@ int Run(const Flags& flags) {
   Outputs(/*overwrite=*/false).AddReport(flags.out, kTopology);
   CheckComm(flags.comm, flags.device);
   if (flags.json) NotesToStandardError();
-  if (ParseDevice(flags.device) != Device::Cpu() && flags.comm != "host") LoadKernelsAtOnce();
+  PrepareGpuRanks(flags.device, flags.comm);
   const std::optional<MachineProfile> measured = Measure(flags);
   if (!measured) return 0;
   const MachineProfile& profile = *measured;

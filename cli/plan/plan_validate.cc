@@ -79,7 +79,7 @@ std::vector<ValidatedPlan> ValidatePlan(const StepModel& model, const ShardingPl
   const MachineProfile& profile = model.profile();
   CheckMachine(profile);
   const std::string carrier = profile.backend == "nccl" ? "nccl" : "host";
-  if (carrier == "nccl") LoadKernelsAtOnce();
+  PrepareGpuRanks(profile.device, carrier);
   const std::vector<NamedPlan> plans = Fastest(model, Candidates(model, plan), count);
   MeasureProgress progress;
   std::vector<ValidatedPlan> validated;

@@ -127,7 +127,7 @@ KeyedJaggedTensor MakeBatch(Context& ctx, const StepLoad& load, unsigned seed) {
 }
 
 constexpr int64_t kSweptRows = 32768;
-// Of tables of more rows, which would take minutes, the others are made when they are named.
+// Rows beyond these, whose writing would take minutes, are made when they are named.
 constexpr int64_t kMostSweepSteps = 64;
 
 // Steps until all rows of tables behind caches were named: rows that a cache lacks were written

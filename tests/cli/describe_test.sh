@@ -211,7 +211,8 @@ has out "arrived is unused: ts is the time"
 json two.json 'd["data"]["time"] == "ts"'
 
 # ---- the index that pandas writes below no name
-awk 'BEGIN { print ",user,y"; for (n = 0; n < 300; n++) print n "," n % 20 "," (n % 3 == 0) }' >index.csv
+awk 'BEGIN { print ",user,y"; for (n = 0; n < 300; n++) print n "," n % 20 "," (n % 3 == 0) }' \
+  >index.csv
 run 0 describe index.csv -o index.json
 has out "(no name) is unused: the heading gives it no name."
 run 0 train --config index.json --data index.csv --dry-run

@@ -160,7 +160,7 @@ TEST(ProfileRows, ColumnsThatSayNothingAreUnused) {
   }
 }
 
-// As the index that pandas writes, below a heading without a name.
+// The index that pandas writes lies below a heading without a name.
 TEST(ProfileRows, ColumnsThatNoConfigurationCanNameAreUnused) {
   std::string text = ",x{0..1},x{3..2},y,z{1..1}\n";
   for (int i = 0; i < 100; ++i)

@@ -43,7 +43,7 @@ std::string Bags(const std::string& columns, const std::string& bag, const std::
 constexpr char kLast[] = R"("n", "bag")", kMiddle[] = R"("bag", "n")",
                kWords[] = R"("vocabulary": ["a", "b", "c", "b,c", "NA"])";
 
-// As Python's csv module writes a list whose items have commas between them.
+// Python's csv module quotes a list whose items have commas between them.
 TEST(ColumnCells, AQuotedBagHasTheSameItemsWhereverItsColumnStands) {
   EXPECT_EQ(Bags(kMiddle, kWords, "\"a,b\",0\nc,0\n\"c\",0\nNA,0\n\"NA\",0\n,0\n"),
             "1 2 /3 /3 ////");
