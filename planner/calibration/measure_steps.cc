@@ -14,10 +14,12 @@ namespace {
 
 constexpr double kShortLayer = 2e-3;  // seconds
 
-double LayerFlops(double width) { return 6.0 * 512 * width * width; }
+double LayerFlops(const MeasureSizes& sizes, double width) {
+  return 6.0 * static_cast<double>(sizes.Bags(512)) * width * width;
+}
 
 // Tables of a small ranking model, and a linear layer.
-StepLoad LoadOf(double bags, double width) {
+StepLoad LoadOf(double bags, double layer_flops) {
   struct Table {
     int64_t rows, dim;
     double ids;
@@ -31,7 +33,7 @@ StepLoad LoadOf(double bags, double width) {
     table.features.push_back({bags, bags * t.ids, UniformRows(t.rows)});
     load.tables.push_back(std::move(table));
   }
-  load.dense_flops = {LayerFlops(width)};
+  load.dense_flops = {layer_flops};
   load.dense_bytes = 4.0 * 128 * 128;
   return load;
 }
@@ -75,10 +77,11 @@ StepOverhead MeasureGroup(Context& ctx, Communicator& comm, const MeasureSizes& 
   std::vector<Bill> bills;
   std::vector<Size> all = {{64, 256}, {512, 128}, {1024, 512}};
   // On a GPU layers of these widths take as long as each other.
-  if (const double wide = 2048; DenseSeconds(profile, LayerFlops(wide)) < kShortLayer)
+  if (const double wide = 2048; DenseSeconds(profile, LayerFlops(sizes, wide)) < kShortLayer)
     all.push_back({512, wide});
   for (const Size& size : all) {
-    const StepLoad load = LoadOf(static_cast<double>(sizes.Bags(size.bags)), size.width);
+    const StepLoad load =
+        LoadOf(static_cast<double>(sizes.Bags(size.bags)), LayerFlops(sizes, size.width));
     for (const ShardingPlan& plan : MakePlans(load, comm.size()))
       bills.push_back(MeasureStep(ctx, comm, profile, load, plan, 3 * sizes.seconds_a_point));
   }
