@@ -34,8 +34,9 @@ ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()
 RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communicator& comm,
                        const TopologyFile& machine, const AutoShardOptions& options) {
   ShardingPlan plan = PlanOnLeader(comm, [&] {
-    return FindPlan(PlannerModelOf(config, options.batch_size, comm.size()), machine,
-                    options.cost_model);
+    return FindPlan(
+        PlannerModelOf(config, options.batch_size, comm.size(), machine.topology.compute_device),
+        machine, options.cost_model);
   });
   const ModelSharding sharding{.comm = &comm, .plan = std::move(plan), .options = options.sharding};
   return RankingModel(ctx, config, sharding);

@@ -31,16 +31,18 @@ std::vector<ShardingType> TypesOf(const ManagedTableConfig& raw_ids, int ranks) 
   return types;
 }
 
-// The kernel that keeps a table where its configuration wants it; none: the planner chooses.
-std::vector<PlanKernel> KernelsOf(EmbeddingLocation location) {
+// The kernel that keeps a table where its configuration wants it; none: the planner chooses. A CPU
+// has no memory beside its own.
+std::vector<PlanKernel> KernelsOf(EmbeddingLocation location, ComputeDevice device) {
+  const bool cpu = device == ComputeDevice::kCpu;
   switch (location) {
     case EmbeddingLocation::kDevice:
       return {};
     case EmbeddingLocation::kHost:
     case EmbeddingLocation::kManaged:
-      return {PlanKernel::kFusedUvm};
+      return cpu ? std::vector<PlanKernel>{} : std::vector{PlanKernel::kFusedUvm};
     case EmbeddingLocation::kManagedCaching:
-      return {PlanKernel::kFusedUvmCaching};
+      return cpu ? std::vector<PlanKernel>{} : std::vector{PlanKernel::kFusedUvmCaching};
     case EmbeddingLocation::kDisk:
       return {PlanKernel::kKeyValue};
   }
@@ -64,7 +66,8 @@ int64_t DenseBytes(const RankingModelConfig& config) {
 
 }  // namespace
 
-PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size, int ranks) {
+PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size, int ranks,
+                            ComputeDevice device) {
   PlannerModel model;
   model.batch_size = batch_size;
   model.modules = {{.path = "sparse_arch.embedding_bag_collection", .kind = ModuleKind::kEbc}};
@@ -80,16 +83,16 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
     if (const auto raw = config.managed_collision.find(table.name);
         raw != config.managed_collision.end())
       constraints.sharding_types = TypesOf(raw->second, ranks);
-    constraints.compute_kernels = KernelsOf(table.location);
+    constraints.compute_kernels = KernelsOf(table.location, device);
     if (IsCached(table.location)) constraints.cache_params = {.load_factor = LinesShare(table)};
   }
   model.dense_parameter_bytes = DenseBytes(config);
   return model;
 }
 
-PlannerModel PlannerModelOf(const TrainConfig& config, int ranks) {
+PlannerModel PlannerModelOf(const TrainConfig& config, int ranks, ComputeDevice device) {
   return PlannerModelOf(RankingModelConfigOf(config),
-                        std::max<int64_t>(1, config.batch_size / ranks), ranks);
+                        std::max<int64_t>(1, config.batch_size / ranks), ranks, device);
 }
 
 }  // namespace tessera

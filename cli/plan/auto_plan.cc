@@ -10,7 +10,6 @@
 #include "train/planner_model.h"
 
 namespace tessera::cli {
-
 namespace {
 
 // NCCL takes as long between threads as between processes.
@@ -39,7 +38,9 @@ ShardingPlan FindAutoPlan(const TrainConfig& config, const RankLayout& layout, D
   const TopologyFile machine = ReadTopology(flags);
   CheckKindOfRanks(machine, topology, backend);
   PlanResult found;
-  ShardingPlan plan = FindPlan(PlannerModelOf(config, layout.world_size), machine, "", &found);
+  ShardingPlan plan =
+      FindPlan(PlannerModelOf(config, layout.world_size, machine.topology.compute_device), machine,
+               "", &found);
   Note("plan: " + PlanLine(found, CostModelName("", machine)), {{"rating", found.rating}});
   return plan;
 }

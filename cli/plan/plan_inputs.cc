@@ -34,8 +34,8 @@ PlannerModel ModelOfTables(const CheckpointSummary& summary) {
   return model;
 }
 
-PlanInput OfConfig(TrainConfig config, int ranks) {
-  PlanInput input{PlannerModelOf(config, ranks), {}};
+PlanInput OfConfig(TrainConfig config, const Topology& topology) {
+  PlanInput input{PlannerModelOf(config, topology.world_size, topology.compute_device), {}};
   input.config = std::move(config);
   return input;
 }
@@ -47,17 +47,17 @@ void RefuseSettings(const PlanFlags& flags) {
                        flags.set.front(), flags.tables));
 }
 
-PlanInput OfCheckpoint(const PlanFlags& flags, int ranks) {
+PlanInput OfCheckpoint(const PlanFlags& flags, const Topology& topology) {
   const std::string& path = flags.tables;
   const CheckpointSummary summary = SummarizeCheckpoint(path);
   if (!summary.config.empty())
-    return OfConfig(ReadConfigText(summary.config, path, flags.set), ranks);
+    return OfConfig(ReadConfigText(summary.config, path, flags.set), topology);
   RefuseSettings(flags);
   if (summary.tables.empty()) throw Error(Format("{}: it has no tables to plan", path));
   return {ModelOfTables(summary), {}};
 }
 
-PlanInput OfJson(const PlanFlags& flags, int ranks) {
+PlanInput OfJson(const PlanFlags& flags, const Topology& topology) {
   const std::string& path = flags.tables;
   const std::string text = ReadTextFile(path);
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -70,7 +70,7 @@ PlanInput OfJson(const PlanFlags& flags, int ranks) {
         Format("{}: neither a model to plan (\"tessera_planner_model\": 1), nor a configuration of "
                "tessera train (\"tables\": …)",
                path));
-  return OfConfig(ReadConfigText(text, path, flags.set), ranks);
+  return OfConfig(ReadConfigText(text, path, flags.set), topology);
 }
 
 int64_t Gib(double gib) { return static_cast<int64_t>(gib * 1073741824.0); }
@@ -234,8 +234,8 @@ TopologyFile MachineSource::Of(const PlanFlags& flags) const {
 TopologyFile ReadTopology(const PlanFlags& flags) { return MachineSource(flags).Of(flags); }
 
 PlanInput ReadPlanInput(const PlanFlags& flags, const Topology& topology) {
-  PlanInput input = IsCheckpoint(flags.tables) ? OfCheckpoint(flags, topology.world_size)
-                                               : OfJson(flags, topology.world_size);
+  PlanInput input =
+      IsCheckpoint(flags.tables) ? OfCheckpoint(flags, topology) : OfJson(flags, topology);
   if (flags.batch_size) input.model.batch_size = *flags.batch_size;
   CheckModel(input.model);
   return input;

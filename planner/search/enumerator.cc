@@ -66,13 +66,6 @@ std::vector<PlanKernel> BuildKernels(ModuleKind kind, ComputeDevice device, Shar
   return {kFused, kFusedUvm, kFusedUvmCaching, kKeyValue};
 }
 
-// Whether constraints name a kernel; memory beside a device is all the memory that a CPU has.
-bool Names(const std::vector<PlanKernel>& kernels, PlanKernel kernel, ComputeDevice device) {
-  if (Contains(kernels, kernel)) return true;
-  return kernel == kFused && device == ComputeDevice::kCpu &&
-         (Contains(kernels, kFusedUvm) || Contains(kernels, kFusedUvmCaching));
-}
-
 void AddRun(std::vector<ShardRun>& runs, const Shard& shard) {
   if (!runs.empty() && runs.back().rows == shard.rows && runs.back().columns == shard.columns)
     ++runs.back().count;
@@ -137,9 +130,7 @@ std::vector<PlanKernel> EmbeddingEnumerator::KernelsOf(const PlannerTable& table
                                        : BuildKernels(model_.module_of(table).kind, device, type);
   Filter(kernels, [&](PlanKernel kernel) {
     if (kernel == kKeyValue && topology_.ssd_cap == 0) return false;
-    if (c.compute_kernels.empty()) return !IsKeyValue(kernel);
-    if (rules_ == OptionRules::kTorchRec) return Contains(c.compute_kernels, kernel);
-    return Names(c.compute_kernels, kernel, device);
+    return c.compute_kernels.empty() ? !IsKeyValue(kernel) : Contains(c.compute_kernels, kernel);
   });
   return kernels;
 }

@@ -103,6 +103,7 @@ for machine in topology.json cpu h100; do
   run 0 plan --tables small.json --topology $machine --ranks 2 \
     --set tables[0].location=MANAGED_CACHING -o managed_$machine
 done
+run 0 plan --tables small.json --ranks 2 --cost-model torchrec --set tables[0].location=MANAGED
 json managed_h100 'd["tables"]["a"]["compute_kernel"] == "fused_uvm_caching"'
 json managed_topology.json 'd["tables"]["a"]["compute_kernel"] == "fused"'
 fails_saying "--validate needs the calibrated cost model" plan --tables small.json --ranks 2 \

@@ -22,7 +22,8 @@ TopologyFile Machine(int ranks) {
 
 TEST(AutoShard, RanksHoldWhatThePlannerFinds) {
   const RankingModelConfig config = SmallModel();
-  const std::string expected = PlanToJson(FindPlan(PlannerModelOf(config, 32, 2), Machine(2)));
+  const std::string expected =
+      PlanToJson(FindPlan(PlannerModelOf(config, 32, 2, ComputeDevice::kCpu), Machine(2)));
   RunLocalRanks(2, [&](Communicator& comm) {
     Context ctx({.threads = 1, .seed = 1});
     RankingModel model = AutoShard(ctx, config, comm, Machine(2), {.batch_size = 32});
@@ -35,15 +36,16 @@ TEST(AutoShard, RanksHoldWhatThePlannerFinds) {
     int64_t sum = 0;
     for (const std::string& elements : all) sum += std::stoll(elements);
     EXPECT_GE(sum, (60 + 50 + 3) * 4);  // a table of all ranks counts for each
-    const ShardingPlan plan =
-        PlanOnLeader(comm, [&] { return FindPlan(PlannerModelOf(config, 32, 2), Machine(2)); });
+    const ShardingPlan plan = PlanOnLeader(comm, [&] {
+      return FindPlan(PlannerModelOf(config, 32, 2, ComputeDevice::kCpu), Machine(2));
+    });
     EXPECT_EQ(PlanToJson(plan), expected);
   });
 }
 
 // Only rank 0 is asked, and all ranks get its answer.
 TEST(AutoShard, OneRankPlansForAll) {
-  const PlannerModel model = PlannerModelOf(SmallModel(), 32, 3);
+  const PlannerModel model = PlannerModelOf(SmallModel(), 32, 3, ComputeDevice::kCpu);
   int asked[3] = {};
   std::string plans[3];
   RunLocalRanks(3, [&](Communicator& comm) {
@@ -63,7 +65,9 @@ TEST(AutoShard, EveryRankHearsWhyNot) {
   RunLocalRanks(2, [&](Communicator& comm) {
     const auto plan_for = [&](TopologyFile machine) {
       return ErrorOf([&] {
-        PlanOnLeader(comm, [&] { return FindPlan(PlannerModelOf(SmallModel(), 32, 2), machine); });
+        PlanOnLeader(comm, [&] {
+          return FindPlan(PlannerModelOf(SmallModel(), 32, 2, ComputeDevice::kCpu), machine);
+        });
       });
     };
     EXPECT_NE(plan_for(Machine(3)).find("ranks of the plan"), std::string::npos);

@@ -13,7 +13,7 @@ TEST(PlannerModelTest, SaysWhatTheTrainingHas) {
   TrainConfig config = testing::SmallConfig();
   config.tables[0].data_type = DType::kBF16;
   config.batch_size = 100;
-  const PlannerModel model = PlannerModelOf(config, 3);
+  const PlannerModel model = PlannerModelOf(config, 3, ComputeDevice::kCpu);
   CheckModel(model);
   EXPECT_EQ(model.batch_size, 33);
   ASSERT_EQ(model.tables.size(), config.tables.size());
@@ -36,21 +36,26 @@ TEST(PlannerModelTest, SaysWhatTheTrainingHas) {
 TEST(PlannerModelTest, TablesStayWhereTheirConfigurationHasThem) {
   using enum PlanKernel;
   TrainConfig config = testing::SmallConfig();
-  const auto kernels = [&](EmbeddingLocation location) {
+  const auto kernels = [&](EmbeddingLocation location,
+                           ComputeDevice device = ComputeDevice::kCuda) {
     config.tables[0].location = location;
-    return PlannerModelOf(config, 1).constraints.at(config.tables[0].name).compute_kernels;
+    return PlannerModelOf(config, 1, device).constraints.at(config.tables[0].name).compute_kernels;
   };
   EXPECT_EQ(kernels(EmbeddingLocation::kDevice), std::vector<PlanKernel>{});
   EXPECT_EQ(kernels(EmbeddingLocation::kHost), std::vector{kFusedUvm});
   EXPECT_EQ(kernels(EmbeddingLocation::kManaged), std::vector{kFusedUvm});
   EXPECT_EQ(kernels(EmbeddingLocation::kManagedCaching), std::vector{kFusedUvmCaching});
   EXPECT_EQ(kernels(EmbeddingLocation::kDisk), std::vector{kKeyValue});
+  for (const EmbeddingLocation memory :
+       {EmbeddingLocation::kHost, EmbeddingLocation::kManaged, EmbeddingLocation::kManagedCaching})
+    EXPECT_EQ(kernels(memory, ComputeDevice::kCpu), std::vector<PlanKernel>{});
+  EXPECT_EQ(kernels(EmbeddingLocation::kDisk, ComputeDevice::kCpu), std::vector{kKeyValue});
 }
 
 TEST(PlannerModelTest, EveryRankHasAtLeastOneExample) {
   TrainConfig config = testing::SmallConfig();
   config.batch_size = 2;
-  EXPECT_EQ(PlannerModelOf(config, 8).batch_size, 1);
+  EXPECT_EQ(PlannerModelOf(config, 8, ComputeDevice::kCpu).batch_size, 1);
 }
 
 }  // namespace
