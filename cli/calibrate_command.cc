@@ -201,12 +201,7 @@ void AddCalibrateCommand(Command app) {
   command.Add("--device", f->device, "Measure tables that lie on cpu or cuda")
       .ShowDefault()
       .Value("DEVICE");
-  command
-      .Add("--comm", f->comm,
-           "What carries tensors between the GPUs of ranks: nccl; host, through host memory; or "
-           "auto "
-           "(default), nccl where it is found and each rank has a GPU of its own")
-      .Value("KIND");
+  command.Add("--comm", f->comm, kCommHelp).Value("KIND");
   command
       .Add(
           "--ranks", f->ranks,

@@ -16,6 +16,10 @@
 
 namespace tessera::cli {
 
+inline constexpr char kCommHelp[] =
+    "What carries tensors between the GPUs of ranks: nccl; host, through host memory; or auto "
+    "(default), nccl where it is found and each rank has a GPU of its own";
+
 // Throws Error unless `comm` is auto, nccl or host, and for nccl beside a --device without GPUs.
 void CheckComm(const std::string& comm, const std::string& device);
 

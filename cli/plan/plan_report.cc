@@ -29,9 +29,8 @@ Json PartsJson(const RankSeconds& seconds) {
 Json PartJson(const Storage& part) { return {{"hbm", part.hbm}, {"ddr", part.ddr}}; }
 
 Json PhasesJson(const PlanTime& time) {
-  constexpr const char* kNames[] = {"input_dist", "lookup", "output_dist", "dense", "backward"};
   Json json;
-  for (size_t p = 0; p < time.phases.size(); ++p) json[kNames[p]] = 1e3 * time.phases[p];
+  for (size_t p = 0; p < time.phases.size(); ++p) json[kPhaseNames[p]] = 1e3 * time.phases[p];
   return json;
 }
 

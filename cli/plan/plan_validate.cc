@@ -11,6 +11,7 @@
 #include "runtime/base/check.h"
 #include "runtime/context.h"
 #include "runtime/device/device_properties.h"
+#include "sharding/kernel_location.h"
 #include "train/ranks_plan.h"
 
 namespace tessera::cli {
@@ -22,7 +23,7 @@ constexpr int kMaxRanks = 64;
 std::map<std::string, ComputeKernel> KernelsElsewhere(const ShardingPlan& plan) {
   std::map<std::string, ComputeKernel> kernels;
   for (const auto& [name, sharding] : plan.tables)
-    if (sharding.kernel != ComputeKernel::kFused && sharding.kernel != ComputeKernel::kDense)
+    if (LocationUnder(sharding.kernel, EmbeddingLocation::kDevice) != EmbeddingLocation::kDevice)
       kernels[name] = sharding.kernel;
   return kernels;
 }

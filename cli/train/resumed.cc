@@ -37,8 +37,7 @@ void SayMovedIds(const std::vector<MovedIds>& moved) {
                               of.num_parts == of.num_parts_before ? "stayed in" : "went to",
                               of.num_parts == 0 ? "one part" : Counted(of.num_parts, "part"));
     if (of.without_row > 0)
-      text += Format(", where {} of them have no row: their parts are full",
-                     WithCommas(static_cast<double>(of.without_row)));
+      text += Format(", where {} of them have no row: their parts are full", Count(of.without_row));
     if (of.shared_rows != of.shared_rows_before)
       text += Format("; ids without a row share {}{}, where they shared {}",
                      Counted(of.shared_rows, "row"), of.num_parts > 0 ? " in each part" : "",

@@ -165,16 +165,11 @@ void Read(const Json& value, const std::string& where, std::map<K, V>& map) {
   }
 }
 
-// Whether older profiles lack an item, whose price is 0 then.
-bool IsNew(const std::string& item) { return item == "split_segment"; }
-
 template <size_t n>
 void Read(const Json& value, const std::string& where, const std::array<std::string, n>& names,
           std::array<double, n>& prices) {
   JsonObject object(value, where);
-  for (size_t i = 0; i < n; ++i)
-    if (!IsNew(names[i]) || object.Has(names[i]))
-      Read(object.Require(names[i]), object.at(names[i]), prices[i]);
+  for (size_t i = 0; i < n; ++i) Read(object.Require(names[i]), object.at(names[i]), prices[i]);
   object.Finish();
 }
 
@@ -271,7 +266,10 @@ MachineProfile ReadProfile(const Json& document) {
   p.measuring_ranks = CountIn(object, "measuring_ranks", 1);
   ReadLookup(object.Require("lookup"), "lookup", p.lookup);
   ReadUpdate(object.Require("update"), "update", p.update);
-  Read(object.Require("input_dist"), "input_dist", InputItemNames(), p.input_dist);
+  Json input_dist = object.Require("input_dist");
+  // Older profiles lack this price.
+  if (input_dist.is_object()) input_dist.emplace("split_segment", 0.0);
+  Read(input_dist, "input_dist", InputItemNames(), p.input_dist);
   Read(object.Require("output_dist"), "output_dist", OutputItemNames(), p.output_dist);
   Read(object.Require("gradient_dist"), "gradient_dist", OutputItemNames(), p.gradient_dist);
   Take(object, "collectives", p.collectives);

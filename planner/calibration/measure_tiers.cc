@@ -30,12 +30,10 @@ std::vector<TableTrial> Trials(const MeasureSizes& sizes, EmbeddingLocation loca
   std::vector<TableTrial> trials = {trial(1, 64, few, 0), trial(4, 64, few, 0),
                                     trial(4, 16, 2 * few, 0), trial(1, 64, many, rows / 16)};
   if (location == EmbeddingLocation::kDisk)
-    for (const TableTrial& t : {trial(1, 64, 4 * few, 0), trial(1, 256, 4 * few, 0)})
-      trials.push_back(t);
+    trials.insert(trials.end(), {trial(1, 64, 4 * few, 0), trial(1, 256, 4 * few, 0)});
   else
-    for (const TableTrial& t : {trial(1, 64, many, 0), trial(1, 16, many, 0),
-                                trial(1, 256, many / 4, 0), trial(2, 16, many / 4, 0)})
-      trials.push_back(t);
+    trials.insert(trials.end(), {trial(1, 64, many, 0), trial(1, 16, many, 0),
+                                 trial(1, 256, many / 4, 0), trial(2, 16, many / 4, 0)});
   return trials;
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/ops/linear.h"
 #include "runtime/ops/shaping.h"
 #include "runtime/tensor.h"
+#include "sharding/kernel_location.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {
@@ -22,8 +23,7 @@ constexpr unsigned kBatches = 4;
 constexpr double kMostWarmUpSteps = 400;
 
 bool HasCache(const ShardingPlan& plan, const StepTable& table) {
-  const ComputeKernel kernel = plan.tables.at(table.name).kernel;
-  return kernel == ComputeKernel::kKeyValue || kernel == ComputeKernel::kFusedUvmCaching;
+  return IsCached(LocationUnder(plan.tables.at(table.name).kernel, EmbeddingLocation::kDevice));
 }
 
 bool HasCaches(const StepLoad& load, const ShardingPlan& plan) {

@@ -13,11 +13,13 @@
 
 namespace tessera {
 
+// Phases of a step; the last has the update in it.
+inline constexpr const char* kPhaseNames[] = {"input_dist", "lookup", "output_dist", "dense",
+                                              "backward"};
+
 struct PlanTime {
-  double seconds = 0;  // from a step's beginning to the next one's
-  // Seconds of the phases, the mean over ranks: input_dist, lookup, output_dist, dense, and
-  // backward with the update.
-  std::vector<double> phases;
+  double seconds = 0;          // from a step's beginning to the next one's
+  std::vector<double> phases;  // seconds of kPhaseNames, the mean over ranks
 };
 
 // Medians of about `budget` seconds of steps. Every rank calls and gets the same. Throws Error for

@@ -7,6 +7,7 @@
 #include "embedding/table/table_memory.h"
 #include "planner/model/planner_error.h"
 #include "runtime/base/check.h"
+#include "sharding/kernel_location.h"
 
 namespace tessera {
 namespace {
@@ -150,7 +151,7 @@ void CalibratedPerfEstimator::Estimate(const Topology& topology, const PlannerMo
                 "the calibrated estimator was made for another model or topology");
   const std::optional<ComputeKernel> trained = TrainedKernel(option.kernel);
   const bool elsewhere =
-      trained && *trained != ComputeKernel::kDense && *trained != ComputeKernel::kFused;
+      trained && LocationUnder(*trained, EmbeddingLocation::kDevice) != EmbeddingLocation::kDevice;
   if (elsewhere && !model_.profile().tiers.contains(*trained))
     throw PlannerError(PlannerErrorKind::kNoKernelBandwidth,
                        Format("table {}: the machine's profile has no price of rows under kernel "

@@ -9,9 +9,9 @@
 //           and the way home, the dense part and the way back
 //
 // An exchange waits for every rank, so each phase lasts as long as its busiest rank. Work needs a
-// core, waiting does not. Ranks of a node share its cores; without (cores = 0, as
-// on GPUs) the second term is not there. Where one rank is the busiest in all phases, or the cores
-// the limit in all, the step is max(busiest rank, Σ ranks / cores).
+// core, waiting does not. Ranks of a node share its cores; without (cores = 0, as on GPUs) the
+// second term is not there. Where one rank is the busiest in all phases, or the cores the limit in
+// all, the step is max(busiest rank, Σ ranks / cores).
 #include <span>
 #include <string>
 #include <utility>

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "tests/runtime/machine_folder.h"
 
 namespace tessera {
 namespace {
@@ -49,17 +47,10 @@ TEST(Machine, TheEnvironmentSaysHowManyThreads) {
   unsetenv("TESSERA_THREADS");
 }
 
-// /proc and /sys in a folder, of a machine of 64 cores.
-class Cgroups : public ::testing::Test {
+// The machine has 64 cores.
+class Cgroups : public testing::MachineFolder {
  protected:
-  Cgroups() : root_(::testing::TempDir() + "cgroups") { std::filesystem::remove_all(root_); }
-  void Write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text;
-  }
   int Cores() { return internal::CoresInCgroups(64, root_); }
-
-  std::string root_;
 };
 
 TEST_F(Cgroups, WithoutALimitAllCoresAreThere) {

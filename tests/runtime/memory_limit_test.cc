@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "tests/runtime/machine_folder.h"
 #include "tests/testing/error_of.h"
 
 namespace tessera {
@@ -16,20 +16,12 @@ using ::testing::HasSubstr;
 
 constexpr double kGiB = 1073741824.0;
 
-// A machine's /proc and /sys in a folder.
-class MachineMemory : public ::testing::Test {
+class MachineMemory : public testing::MachineFolder {
  protected:
-  MachineMemory() : root_(::testing::TempDir() + "machine") {
-    std::filesystem::remove_all(root_);
+  MachineMemory() {
     Write("/proc/meminfo", "MemTotal: 25165824 kB\nMemFree: 1 kB\nMemAvailable: 20971520 kB\n");
   }
-  void Write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text;
-  }
   double There() { return AvailableMemory(root_).bytes / kGiB; }
-
-  std::string root_;
 };
 
 TEST_F(MachineMemory, WithoutCgroupsItIsWhatIsAvailable) {

@@ -43,11 +43,7 @@ void AddRankFlags(Command app, TrainFlags& f) {
           "(default 10; 0: never). A rank that is killed is noticed at once")
       .Within(NumbersFrom(0.0, 1e6))
       .Value("SECONDS");
-  app.Add(
-         "--comm", f.comm,
-         "What carries tensors between the GPUs of ranks: nccl; host, through host memory; or auto "
-         "(default), nccl where it is found and each rank has a GPU of its own")
-      .Value("KIND");
+  app.Add("--comm", f.comm, kCommHelp).Value("KIND");
   app.Add("--plan", f.plan,
           "Sharding plan: a plan file; table_wise, row_wise, table_row_wise, column_wise or "
           "data_parallel for every table; or auto, which runs the planner")
