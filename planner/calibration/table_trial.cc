@@ -91,7 +91,7 @@ std::vector<KeyedJaggedTensor> BatchesOfAllRows(Context& ctx, const TableTrial& 
   return batches;
 }
 
-// Those of all tables; calls are a table's.
+// Adds up what the caches of all tables counted; calls are those of one table.
 CacheStats StatsOf(Context& ctx, TableBatchedEmbedding& tables, const TableTrial& trial) {
   CacheStats sum;
   for (int t = 0; t < tables.num_tables() && IsCached(trial.location); ++t) {

@@ -99,10 +99,9 @@ struct CodecPrices {
   friend bool operator==(const CodecPrices&, const CodecPrices&) = default;
 };
 
-// Lookup and update of a table that lies elsewhere than in its device's memory take so much more:
-// for each table of a call, for each id, and for each row that moves between the two, and its
-// bytes. tier_moves.h says which do. Bytes of a disk: where as many ranks read at a time as were
-// measured.
+// Lookup and update of a table that lies elsewhere than in its device's memory take so many seconds
+// more for each table of a call, each id, and each row that moves between the two, and its bytes
+// (tier_moves.h). Bytes of a disk were measured while measuring_ranks ranks read at a time.
 struct TierPrices {
   double table = 0, id = 0, row = 0, byte = 0;
 

@@ -32,7 +32,7 @@ struct RouteBytes {
 struct RankWork {
   InputCounts input = {};
   OutputCounts output = {}, gradient = {};
-  // Seconds. disk: of waiting for its blocks.
+  // Seconds; those of `disk` are spent waiting for its blocks.
   double lookup = 0, tiers = 0, disk = 0, output_codec = 0, gradient_codec = 0, update = 0;
   WireBytes ids;
   RouteBytes rows, gradients;
