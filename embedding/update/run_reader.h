@@ -36,16 +36,27 @@ struct AheadRun {
   const char* gradient;  // of its first occurrence
 };
 
+// The occurrences that a reader takes.
+enum class RunKind {
+  kAny,
+  kNarrowKeys,  // rows fit 32 bits
+  kDirect,      // and a payload is its slot; slots are of f32, one every slot_stride
+};
+inline bool IsDirect(const RowUpdateArgs& a) {
+  return !a.wide_rows && a.grad_type == DType::kF32 && a.slots == nullptr &&
+         a.slot_offsets == nullptr;
+}
+
 // Gives the runs of a range one after another. Where runs begin is found a block of occurrences at
 // a time, without a branch for each; rows are counted by runs, so that as many are on their way
-// behind a long run as behind short ones. kPlain: rows fit 32 bits.
-template <bool kPlain, typename Step>
+// behind a long run as behind short ones.
+template <RunKind kKind, typename Step>
 class RunReader {
  public:
   explicit RunReader(const RowUpdateArgs& a)
       : a_(a),
-        plain_(static_cast<const Occurrence<uint32_t>*>(a.occurrences)),
-        wide_gradients_(a.grad_type == DType::kF32),
+        narrow_(static_cast<const Occurrence<uint32_t>*>(a.occurrences)),
+        wide_gradients_(kIsDirect || a.grad_type == DType::kF32),
         searched_(a.begin) {
     FindStarts();
     for (int64_t r = 0; r < kRunsAhead && r < found_; ++r)
@@ -64,8 +75,7 @@ class RunReader {
     if (a_.summed != nullptr) {
       gradient = {a_.summed, 1.0f};
     } else if (wide_gradients_ && end == begin + 1) {
-      const auto only = a_.GradientOf<float>(PayloadAt(begin));
-      gradient = {only.data, only.coefficient};
+      gradient = OnlyGradient(PayloadAt(begin));
     } else {
       (*a_.run_sum)(a_, begin, end, sum);
       gradient = {sum, 1.0f};
@@ -75,12 +85,13 @@ class RunReader {
   }
 
  private:
+  static constexpr bool kNarrow = kKind != RunKind::kAny, kIsDirect = kKind == RunKind::kDirect;
   static constexpr int64_t kBlock = 32, kRing = 64;  // a power of 2 > kRunsAhead + kBlock
 
   int64_t RowAt(int64_t i) const {
-    return kPlain ? static_cast<int64_t>(plain_[i].row) : a_.RowAt(i);
+    return kNarrow ? static_cast<int64_t>(narrow_[i].row) : a_.RowAt(i);
   }
-  uint32_t PayloadAt(int64_t i) const { return kPlain ? plain_[i].payload : a_.PayloadAt(i); }
+  uint32_t PayloadAt(int64_t i) const { return kNarrow ? narrow_[i].payload : a_.PayloadAt(i); }
   int64_t StartOf(int64_t run) const { return starts_[run & (kRing - 1)]; }
 
   // Finds the starts of kRunsAhead runs behind the next one, or of all that are left.
@@ -97,7 +108,19 @@ class RunReader {
       found_ = found;
     }
   }
-  const char* GradientAt(int64_t i) const { return a_.GradientAt(PayloadAt(i)); }
+  const float* DirectGradient(uint32_t slot) const {
+    return static_cast<const float*>(a_.grad) + slot * a_.slot_stride;
+  }
+  ScaledGradient OnlyGradient(uint32_t payload) const {
+    if constexpr (kIsDirect)
+      return {DirectGradient(payload), a_.slot_scales != nullptr ? a_.slot_scales[payload] : 1.0f};
+    const auto only = a_.GradientOf<float>(payload);
+    return {only.data, only.coefficient};
+  }
+  const char* GradientAt(int64_t i) const {
+    if constexpr (kIsDirect) return reinterpret_cast<const char*>(DirectGradient(PayloadAt(i)));
+    return a_.GradientAt(PayloadAt(i));
+  }
   // Asks for the gradients of a run's occurrences but the first, as far as they are few.
   __attribute__((always_inline)) void AskForGradients(int64_t second) const {
     for (int64_t i = second, stop = second + kRunsAhead;
@@ -106,7 +129,7 @@ class RunReader {
   }
 
   const RowUpdateArgs& a_;
-  const Occurrence<uint32_t>* plain_;
+  const Occurrence<uint32_t>* narrow_;
   bool wide_gradients_;
   int64_t searched_;               // occurrences
   int64_t found_ = 0, taken_ = 0;  // runs

@@ -134,16 +134,20 @@ inline void StoreState(const StateArray& state, int64_t i, float value) {
 
 // ---- one row
 
+// Columns of a cache line.
+constexpr int kLine = 64 / sizeof(float);
+
 // A row as floats: where it lies, or in a buffer.
 struct FloatRow {
   float* w;
   float* states[kMaxElementStates];
 };
 template <typename Step>
-inline __attribute__((always_inline)) FloatRow RowInPlace(const ExecutorTable& table, int64_t row) {
-  FloatRow at = {static_cast<float*>(table.weights) + row * table.dim, {}};
+inline __attribute__((always_inline)) FloatRow RowInPlace(const ExecutorTable& table, int64_t dim,
+                                                          int64_t row) {
+  FloatRow at = {static_cast<float*>(table.weights) + row * dim, {}};
   for (int s = 0; s < Step::kElementStates; ++s)
-    at.states[s] = static_cast<float*>(table.element_states[s].data) + row * table.dim;
+    at.states[s] = static_cast<float*>(table.element_states[s].data) + row * dim;
   return at;
 }
 
@@ -200,11 +204,12 @@ inline __attribute__((always_inline)) void TakeStatistics(const Step& step, int6
 
 template <typename Step>
 inline __attribute__((always_inline)) void BeginRow(const Step& step, const ExecutorTable& table,
-                                                    int64_t row, BegunRow<Step>& begun) {
+                                                    int64_t dim, int64_t row,
+                                                    BegunRow<Step>& begun) {
   float state[kMaxRowStates] = {};
   for (int s = 0; s < Step::kRowStates; ++s)
     if (table.row_states[s].data) state[s] = LoadState(table.row_states[s], row);
-  begun.row = step.BeginRow(begun.sums, table.dim, state);
+  begun.row = step.BeginRow(begun.sums, dim, state);
   for (int s = 0; s < Step::kRowStates; ++s)
     if (table.row_states[s].data) StoreState(table.row_states[s], row, state[s]);
 }
@@ -237,7 +242,6 @@ inline __attribute__((always_inline)) void UpdateElements(const Step& step, int6
     StorePart(x.w, at.w + d, n);
     for (int s = 0; s < Step::kElementStates; ++s) StorePart(state[s], at.states[s] + d, n);
   };
-  constexpr int kLine = 64 / sizeof(float);
   int64_t d = 0;
   for (; ahead != nullptr && d + kLine <= dim; d += kLine) {
     ahead->Ask(d);
@@ -279,7 +283,7 @@ inline void UpdateNarrowRow(const Step& step, const ExecutorTable& table, int64_
   }
   BegunRow<Step> begun = {};
   TakeStatistics(step, dim, at.w, gradient, begun);
-  BeginRow(step, table, row, begun);
+  BeginRow(step, table, dim, row, begun);
   UpdateElements<Step>(step, dim, at, /*ahead=*/nullptr, gradient, begun);
   StoreWeights(table, row, at.w);
   if constexpr (requires { step.max_norm; })
@@ -295,25 +299,20 @@ inline void UpdateNarrowRow(const Step& step, const ExecutorTable& table, int64_
 // ---- all rows of a range
 
 template <typename Step>
-inline __attribute__((always_inline)) void UpdateF32Elements(const Step& step,
-                                                             const RowUpdateArgs& a, int64_t row,
-                                                             const AheadRun& ahead,
-                                                             const ScaledGradient& gradient,
-                                                             BegunRow<Step>& begun) {
-  const ExecutorTable& table = a.table;
-  const FloatRow at = RowInPlace<Step>(table, row);
-  const AheadRow<Step> asked = {RowInPlace<Step>(table, ahead.row), ahead.gradient, a.grad_bytes()};
-  UpdateElements(step, table.dim, at, &asked, gradient, begun);
-  if constexpr (requires { step.max_norm; }) LimitNorm(step.max_norm, table.dim, at.w);
+inline __attribute__((always_inline)) AheadRow<Step> AheadRowOf(const RowUpdateArgs& a, int64_t dim,
+                                                                const AheadRun& ahead) {
+  return {RowInPlace<Step>(a.table, dim, ahead.row), ahead.gradient, a.grad_bytes()};
 }
 
 // Rows of f32. Where a rule takes statistics, some at a time: the chain from a row's sums to its
-// step is then hidden behind those of other rows.
-template <typename Step>
+// step is then hidden behind those of other rows. kDim: the dim of short rows, which memory alone
+// should bound: the compiler unrolls their loops, and their lines are asked for at once; 0 for any
+// dim.
+template <typename Step, RunKind kKind, int kDim>
 void UpdateF32Runs(const Step& step, const RowUpdateArgs& a) {
   constexpr int64_t kMaxRows = Step::kStatistics > 0 ? 4 : 1, kOnStack = 2048;
   const ExecutorTable& table = a.table;
-  const int64_t dim = table.dim, fit = kOnStack / dim,
+  const int64_t dim = kDim > 0 ? kDim : table.dim, fit = kOnStack / dim,
                 at_once = fit < 1          ? 1
                           : fit < kMaxRows ? fit
                                            : kMaxRows;
@@ -321,7 +320,7 @@ void UpdateF32Runs(const Step& step, const RowUpdateArgs& a) {
   const std::unique_ptr<float[]> on_heap(dim > kOnStack ? new float[static_cast<size_t>(dim)]
                                                         : nullptr);
   float* sums = on_heap ? on_heap.get() : on_stack;
-  RunReader<true, Step> runs(a);
+  RunReader<kKind, Step> runs(a);
   while (!runs.done()) {
     int64_t rows[kMaxRows], n = 0;
     AheadRun ahead[kMaxRows];
@@ -330,12 +329,17 @@ void UpdateF32Runs(const Step& step, const RowUpdateArgs& a) {
     do {
       rows[n] = runs.Next(sums + n * dim, gradients[n], ahead[n]);
       PrefetchRowStates<Step>(table, ahead[n].row);
+      for (int64_t d = 0; d < kDim; d += kLine) AheadRowOf<Step>(a, dim, ahead[n]).Ask(d);
       TakeStatistics(step, dim, static_cast<float*>(table.weights) + rows[n] * dim, gradients[n],
                      begun[n]);
     } while (++n < at_once && !runs.done());
-    for (int64_t i = 0; i < n; ++i) BeginRow(step, table, rows[i], begun[i]);
-    for (int64_t i = 0; i < n; ++i)
-      UpdateF32Elements(step, a, rows[i], ahead[i], gradients[i], begun[i]);
+    for (int64_t i = 0; i < n; ++i) BeginRow(step, table, dim, rows[i], begun[i]);
+    for (int64_t i = 0; i < n; ++i) {
+      const FloatRow at = RowInPlace<Step>(table, dim, rows[i]);
+      const AheadRow<Step> asked = AheadRowOf<Step>(a, dim, ahead[i]);
+      UpdateElements(step, dim, at, kDim > 0 ? nullptr : &asked, gradients[i], begun[i]);
+      if constexpr (requires { step.max_norm; }) LimitNorm(step.max_norm, dim, at.w);
+    }
   }
 }
 
@@ -344,7 +348,7 @@ void UpdateNarrowRuns(const Step& step, const RowUpdateArgs& a) {
   const int64_t dim = a.table.dim;
   const auto buffer =
       std::make_unique<float[]>(static_cast<size_t>((2 + Step::kElementStates) * dim));
-  RunReader<false, Step> runs(a);
+  RunReader<RunKind::kAny, Step> runs(a);
   while (!runs.done()) {
     ScaledGradient gradient;
     AheadRun ahead;
@@ -358,10 +362,10 @@ void UpdateNarrowRuns(const Step& step, const RowUpdateArgs& a) {
 // Updates every row of the range once.
 template <typename Step>
 void Update(const Step& step, const RowUpdateArgs& a) {
-  if (!a.wide_rows && a.table.all_f32())
-    UpdateF32Runs(step, a);
-  else
-    UpdateNarrowRuns(step, a);
+  if (a.wide_rows || !a.table.all_f32()) return UpdateNarrowRuns(step, a);
+  if (IsDirect(a) && a.table.dim == 16) return UpdateF32Runs<Step, RunKind::kDirect, 16>(step, a);
+  if (IsDirect(a) && a.table.dim == 32) return UpdateF32Runs<Step, RunKind::kDirect, 32>(step, a);
+  UpdateF32Runs<Step, RunKind::kNarrowKeys, 0>(step, a);
 }
 
 }  // namespace tessera::internal::TESSERA_ISA
