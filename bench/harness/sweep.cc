@@ -172,12 +172,18 @@ std::vector<Point> PointsOf(const Topic& topic, const std::string& suite, const 
   return points;
 }
 
-std::vector<Point> OnlyMatching(const std::vector<Point>& points, const std::string& regex) {
+std::string NameOf(const Topic& topic, const Point& point) {
+  return Format("{}/{}/{}t", topic.name, point.label(), point.Text("threads"));
+}
+
+std::vector<Point> OnlyMatching(const Topic& topic, const std::vector<Point>& points,
+                                const std::string& regex) {
   if (regex.empty()) return points;
   const Pattern pattern(regex);
   std::vector<Point> kept;
   for (const Point& point : points)
-    if (pattern.Matches(point.label())) kept.push_back(point);
+    if (pattern.Matches(point.label()) || pattern.Matches(NameOf(topic, point)))
+      kept.push_back(point);
   if (kept.empty())
     throw Error(
         Format("--only: '{}' matches none of {} cases; --list prints them", regex, points.size()));

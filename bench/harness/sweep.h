@@ -28,9 +28,13 @@ bool StartsCold(const Topic& topic, const Point& point);
 // refuses, and a flag for an axis that the suite's points set themselves.
 std::vector<Point> PointsOf(const Topic& topic, const std::string& suite, const AxisValues& flags);
 
-// The points whose label the regular expression (POSIX extended, found anywhere) matches; "": all.
-// Throws Error where it is none or matches nothing.
-std::vector<Point> OnlyMatching(const std::vector<Point>& points, const std::string& regex);
+// A point's name: "<topic>/<label>/<threads>t".
+std::string NameOf(const Topic& topic, const Point& point);
+
+// The points whose name or label the regular expression (POSIX extended, found anywhere) matches;
+// "": all. Throws Error where it is none or matches nothing.
+std::vector<Point> OnlyMatching(const Topic& topic, const std::vector<Point>& points,
+                                const std::string& regex);
 
 // A regular expression for OnlyMatching that matches these labels alone. REQUIRES: one at least.
 std::string OnlyThese(const std::set<std::string>& labels);

@@ -131,17 +131,13 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
        .rows = show});
 }
 
-std::string NameOf(const bench::Topic& topic, const bench::Point& point) {
-  return Format("{}/{}/{}t", topic.name, point.label(), point.Text("threads"));
-}
-
 // Returns ask(point); its Error names the point.
 template <typename Ask>
 auto AskOf(const bench::Topic& topic, const bench::Point& point, const Ask& ask) {
   try {
     return ask(point);
   } catch (const Error& error) {
-    throw Error(Format("{}: {}", NameOf(topic, point), error.what()));
+    throw Error(Format("{}: {}", bench::NameOf(topic, point), error.what()));
   }
 }
 
@@ -239,10 +235,11 @@ void MeasureInTurn(const AgainstRun& against, const bench::Topic& topic,
 int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
   if (flags.allowed != kAnyChange && !flags.IsAgainst() && flags.files.compare.empty())
     throw Error("--allow requires --compare or --against");
-  const std::vector<bench::Point> points =
-      bench::OnlyMatching(bench::PointsOf(topic, flags.suite, AxesWithCaches(flags)), flags.only);
+  const std::vector<bench::Point> points = bench::OnlyMatching(
+      topic, bench::PointsOf(topic, flags.suite, AxesWithCaches(flags)), flags.only);
   if (flags.list) {
-    for (const bench::Point& point : points) std::printf("%s\n", NameOf(topic, point).c_str());
+    for (const bench::Point& point : points)
+      std::printf("%s\n", bench::NameOf(topic, point).c_str());
     return 0;
   }
   CheckPoints(topic, points);

@@ -46,7 +46,10 @@ void AddBenchFlags(Command command, const bench::Topic& topic,
   const Flag caches = AddAxes(command, topic, f);
   if (topic.plugins) AddPluginFlag(command);
   if (!topic.suites.empty()) command.Add("--suite", f->suite, SuitesHelp(topic)).Value("NAME");
-  command.Add("--only", f->only, "Only cases whose name this regular expression matches")
+  command
+      .Add("--only", f->only,
+           "Only cases whose name, as --list prints it or without topic and threads, this regular "
+           "expression matches")
       .Value("REGEX");
   const Flag list =
       command.Add("--list", f->list, "Print the names of the cases, and time nothing");

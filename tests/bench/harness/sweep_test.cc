@@ -109,13 +109,18 @@ TEST(PointsOfTest, RefusesWithOneSentence) {
 
 TEST(OnlyMatchingTest, FindsAnywhere) {
   const std::vector<Point> points = PointsOf(FakeTopic(), "", {{"threads", {"1"}}});
-  EXPECT_EQ(OnlyMatching(points, "").size(), 4u);
-  EXPECT_THAT(Names(OnlyMatching(points, "rows=2M")),
+  EXPECT_EQ(OnlyMatching(FakeTopic(), points, "").size(), 4u);
+  EXPECT_THAT(Names(OnlyMatching(FakeTopic(), points, "rows=2M")),
               ElementsAre("dim=16,rows=2M/1", "dim=64,rows=2M/1"));
-  EXPECT_THAT(Names(OnlyMatching(points, "^dim=16,rows=1M$")), ElementsAre("dim=16,rows=1M/1"));
-  EXPECT_THAT(ErrorOf([&] { OnlyMatching(points, "nothing"); }),
+  EXPECT_THAT(Names(OnlyMatching(FakeTopic(), points, "^dim=16,rows=1M$")),
+              ElementsAre("dim=16,rows=1M/1"));
+  EXPECT_EQ(NameOf(FakeTopic(), points[0]), FakeTopic().name + "/dim=16,rows=1M/1t");
+  EXPECT_THAT(Names(OnlyMatching(FakeTopic(), points, "^" + NameOf(FakeTopic(), points[1]) + "$")),
+              ElementsAre(points[1].label() + "/1"));
+  EXPECT_THAT(ErrorOf([&] { OnlyMatching(FakeTopic(), points, "nothing"); }),
               HasSubstr("'nothing' matches none of 4 cases"));
-  EXPECT_THAT(ErrorOf([&] { OnlyMatching(points, "("); }), HasSubstr("no regular expression"));
+  EXPECT_THAT(ErrorOf([&] { OnlyMatching(FakeTopic(), points, "("); }),
+              HasSubstr("no regular expression"));
 }
 
 TEST(ListOfNamesTest, Reads) {
@@ -129,7 +134,7 @@ TEST(OnlyTheseTest, MatchesThePointsOfTheseLabelsAlone) {
        {"skew=zipf:1.05", "skew=zipf:1705", "skew=zipf:1.05,dim=16", "a(b)|c*", "a{2}^[x]\\$", "b"})
     points.push_back(Point(label, {{"threads", "1"}}));
   const std::set<std::string> labels = {"skew=zipf:1.05", "a(b)|c*", "a{2}^[x]\\$"};
-  EXPECT_THAT(Names(OnlyMatching(points, OnlyThese(labels))),
+  EXPECT_THAT(Names(OnlyMatching(FakeTopic(), points, OnlyThese(labels))),
               ElementsAre("skew=zipf:1.05/1", "a(b)|c*/1", "a{2}^[x]\\$/1"));
 }
 
