@@ -58,6 +58,9 @@ fi
 [ $code -eq 0 ] || fail "nodes of mpirun: exit code $code: $(cat out err)"
 has out "4 ranks (mpi): 2 tables table_row_wise"
 same_tables_as_without apart
+"$box" --delay-us 500 2 2 -- "$tessera" train --config small.json --plan plan.json \
+  --checkpoint far >out 2>err || fail "nodes 500 us apart: $(cat out err)"
+same_tables_as_without far
 "$box" 2 2 -- "$tessera" calibrate --quick -o topology.json >out 2>err ||
   fail "calibrate over nodes: $(cat out err)"
 grep -qE "all_to_all_inside +2 " out && grep -qE "all_to_all_between +2 " out ||
