@@ -1,20 +1,21 @@
 #ifndef TESSERA_COMM_MPI_MPI_START_WATCH_H_
 #define TESSERA_COMM_MPI_MPI_START_WATCH_H_
 // A thread that watches the job's other ranks on this host while MPI starts, which waits for all of
-// them: one that is stopped keeps the others for ever. They do not know each other's processes yet;
-// it finds them by what PMIx launchers (Open MPI's mpirun, Slurm) put into their environments.
-// Where that cannot be read, and for ranks on other hosts, it does nothing. mpirun itself ends a
-// job in which a process fails before it has started MPI. It does not end one in which a process
-// ends with 0, for which the others wait for ever: a program whose other ranks start MPI has to
-// start it too, or to end with another code.
+// them: one that is stopped, or has ended, keeps the others for ever. Ranks do not know each other's
+// processes yet; it finds them as FindJobProcesses does. Where they cannot be seen, and for ranks on
+// other hosts, it does nothing. mpirun itself ends a job in which a process fails before it has
+// started MPI, or ends with 0 after another has started it; not one in which a process ends with 0
+// before.
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "comm/mpi/job_processes.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "comm/stopped_processes.h"
 
@@ -22,8 +23,9 @@ namespace tessera::internal {
 
 class MpiStartWatch {
  public:
-  // Once a rank has been stopped (SIGSTOP) for `timeout_s`, calls on_loss, unless it is null, says
-  // which, and ends this process. `timeout_s` 0: watches nobody.
+  // Once a rank has been stopped (SIGSTOP), or has had no process, for `timeout_s`, calls on_loss,
+  // unless it is null or nobody knows the rank's number in the job (one that ended, where there are
+  // other hosts), says which it is, and ends this process. `timeout_s` 0: watches nobody.
   MpiStartWatch(double timeout_s, std::function<void(const LostRank&)> on_loss);
   // MPI has started.
   ~MpiStartWatch();
@@ -31,12 +33,20 @@ class MpiStartWatch {
   MpiStartWatch& operator=(const MpiStartWatch&) = delete;
 
  private:
+  struct Lost {
+    std::optional<int> rank;  // in the job
+    std::string what;
+  };
   void Watch();
   // The first rank that is lost, if one is.
-  std::optional<LostRank> Look();
+  std::optional<Lost> Look();
+  std::optional<Lost> LookForStopped(const JobProcesses& job);
+  std::optional<Lost> LookForEnded(const JobProcesses& job);
 
+  const double timeout_s_;
   const std::chrono::milliseconds interval_;
   StoppedProcesses stopped_;
+  std::map<int, int> absent_;  // local rank → looks in a row that have seen none of its processes
   const std::function<void(const LostRank&)> on_loss_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,6 +1,6 @@
 // A program of three ranks in which something goes wrong; mpi_faults_test.sh reads what it says.
 //   mpi_faults throw|kill|op|count|leave|abort|split|timeout|stop|apart|busy|stop_early|end_early|
-//       kill_early [--comm-thread=off]
+//       end_first|late|kill_early [--comm-thread=off]
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -48,10 +48,14 @@ void Fail(Communicator& comm, Context& ctx, const std::string& fault) {
 
 // Before MPI starts: the others wait in its start.
 void FailEarly(const std::string& fault) {
+  const auto sleep = [](int s) { std::this_thread::sleep_for(std::chrono::seconds(s)); };
+  if (fault == "end_first" && MpiRank() != 1) sleep(1);
   if (MpiRank() != 1) return;
+  if (fault == "end_first") std::_Exit(0);  // before any rank has started MPI
+  if (fault == "late") sleep(5);
   if (fault == "stop_early") std::raise(SIGSTOP);
   if (fault != "end_early" && fault != "kill_early") return;
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  sleep(1);
   fault == "end_early" ? std::_Exit(0) : void(std::raise(SIGKILL));
 }
 
