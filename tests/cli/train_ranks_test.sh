@@ -178,6 +178,10 @@ has out "resume: table 'a': "
 has out "raw ids went to 3 parts"
 has out "managed_collision.num_parts was none, is 3"
 near whole_ids.json parts_ids.json
+run 0 train --resume whole.safetensors --set managed_collision.num_parts=3 --ranks 3 \
+  --plan row_wise --epochs 2 --json parts_set.json
+has out "raw ids went to 3 parts"
+near parts_ids.json parts_set.json
 run 0 inspect raw_parts
 has out "raw ids of rows"
 sed 's/"growing"/&, "shared_rows": 4/' parts.json >shared.json

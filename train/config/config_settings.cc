@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -111,28 +113,55 @@ size_t EqualsOf(std::string_view setting) {
   throw Error("expected PATH=VALUE, as optimizer.sparse.lr=0.01");
 }
 
-Json SparseOptimizerOf(const Json& document) {
-  const Json::json_pointer place("/optimizer/sparse");
-  return document.contains(place) ? document.at(place) : Json();
+// What all tables have that have no key of their own for it.
+struct SharedKey {
+  Json::json_pointer place;
+  std::string of_table;  // the table's own key
+  std::string path;
+};
+
+Json ValueIn(const Json& document, const SharedKey& shared) {
+  return document.contains(shared.place) ? document.at(shared.place) : Json();
 }
 
-// A table's own optimizer that is the shared one, `before`, follows it. Throws Error where no table
-// has it.
-void LetTablesFollow(Json& document, const Json& before) {
+// A table's own value that is the shared one, `before`, follows it; null is none. Throws Error where
+// no table has it.
+void LetTablesFollow(Json& document, const SharedKey& shared, const Json& before) {
   const auto tables = document.find("tables");
   if (tables == document.end() || !tables->is_array() || tables->empty()) return;
-  const Json after = SparseOptimizerOf(document);
+  const Json after = ValueIn(document, shared);
   bool is_used = false;
   for (Json& table : *tables) {
-    const bool has_own = table.is_object() && table.contains("optimizer");
-    if (has_own && table.at("optimizer") != before) continue;
-    if (has_own) table["optimizer"] = after;
+    const bool has_own = table.is_object() && table.contains(shared.of_table);
+    if (has_own && (before.is_null() || table.at(shared.of_table) != before)) continue;
+    if (has_own) table[shared.of_table] = after;
     is_used = true;
   }
   if (!is_used)
     throw Error(
-        "each table has an optimizer of its own, so that none uses optimizer.sparse: set "
-        "tables[0].optimizer, tables[1].optimizer, … in its place");
+        Format("each table has {0} {1} of its own, so that none uses {2}: set tables[0].{1}, "
+               "tables[1].{1}, … in its place",
+               shared.of_table == "optimizer" ? "an" : "a", shared.of_table, shared.path));
+}
+
+const char kRawIds[] = "managed_collision";
+
+// The raw ids that some tables have of their own, where the document has none for all, as that of a
+// checkpoint; nullopt where none have. Throws Error where they are not alike.
+std::optional<Json> OwnRawIds(const Json& document) {
+  const auto tables = document.find("tables");
+  if (document.contains(kRawIds) || tables == document.end() || !tables->is_array()) return {};
+  std::optional<Json> common;
+  for (const Json& table : *tables) {
+    if (!table.is_object() || !table.contains(kRawIds) || table.at(kRawIds).is_null()) continue;
+    if (common && *common != table.at(kRawIds))
+      throw Error(
+          Format("tables differ in their {0}, of which there is none for all: set "
+                 "tables[0].{0}, tables[1].{0}, … in its place",
+                 std::string_view(kRawIds)));
+    common = table.at(kRawIds);
+  }
+  return common;
 }
 
 constexpr std::string_view kName = ".name";
@@ -151,15 +180,28 @@ void KeepRateAlone(Json& optimizer, const Json& name) {
   optimizer = std::move(left);
 }
 
+void SetValue(Json& document, const std::string& path, Json value) {
+  static const SharedKey kShared[] = {
+      {Json::json_pointer("/optimizer/sparse"), "optimizer", "optimizer.sparse"},
+      {Json::json_pointer("/managed_collision"), kRawIds, kRawIds}};
+  const Json before = document;
+  if (NamesOptimizer(path))
+    KeepRateAlone(Find(document, path.substr(0, path.size() - kName.size())), value);
+  Find(document, path) = std::move(value);
+  for (const SharedKey& shared : kShared)
+    if (const Json old = ValueIn(before, shared); ValueIn(document, shared) != old)
+      LetTablesFollow(document, shared, old);
+}
+
 void Set(Json& document, const std::string& setting) {
   try {
     const auto [path, text] = SplitSetting(setting);
     Json value = ValueOf(text);
-    const Json before = SparseOptimizerOf(document);
-    if (NamesOptimizer(path))
-      KeepRateAlone(Find(document, path.substr(0, path.size() - kName.size())), value);
-    Find(document, path) = std::move(value);
-    if (SparseOptimizerOf(document) != before) LetTablesFollow(document, before);
+    const bool of_raw_ids = path.substr(0, path.find_first_of(".[")) == kRawIds;
+    const std::optional<Json> own = of_raw_ids ? OwnRawIds(document) : std::nullopt;
+    if (own) document[kRawIds] = *own;  // tables that have none do not get it
+    SetValue(document, path, std::move(value));
+    if (own) document.erase(kRawIds);
   } catch (const Error& error) {
     throw Error(Format("--set {}: {}", setting, error.what()));
   }

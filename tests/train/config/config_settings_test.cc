@@ -73,6 +73,41 @@ TEST(ConfigSettings, TablesThatHaveTheSharedOptimizerFollowIt) {
   EXPECT_EQ(ToJson(again), ToJson(config));
 }
 
+TEST(ConfigSettings, TablesThatHaveTheSharedRawIdsFollowThem) {
+  const std::string shared =
+      R"({"managed_collision":{"n":1},"tables":[{"managed_collision":{"n":1}},)"
+      R"({"managed_collision":null},{"managed_collision":{"n":2}},{}]})";
+  EXPECT_EQ(Set(shared, {"managed_collision.n=3"}),
+            R"({"managed_collision":{"n":3},"tables":[{"managed_collision":{"n":3}},)"
+            R"({"managed_collision":null},{"managed_collision":{"n":2}},{}]})");
+  // As a checkpoint has them.
+  const std::string saved =
+      R"({"tables":[{"managed_collision":{"n":1}},{},{"managed_collision":{"n":1}}]})";
+  EXPECT_EQ(Set(saved, {"managed_collision.n=3", "managed_collision.m=4"}),
+            R"({"tables":[{"managed_collision":{"n":3,"m":4}},{},)"
+            R"({"managed_collision":{"n":3,"m":4}}]})");
+  EXPECT_EQ(Set(saved, {R"(managed_collision={"k":5})"}),
+            R"({"tables":[{"managed_collision":{"k":5}},{},{"managed_collision":{"k":5}}]})");
+}
+
+TEST(ConfigSettings, RawIdsThatNoTableWouldHaveAreRefused) {
+  const std::string differ =
+      R"({"tables":[{"managed_collision":{"n":1}},{"managed_collision":{"n":2}}]})";
+  EXPECT_EQ(ErrorOf([&] { Set(differ, {"managed_collision.n=3"}); }),
+            "--set managed_collision.n=3: tables differ in their managed_collision, of which there "
+            "is none for all: set tables[0].managed_collision, tables[1].managed_collision, … in "
+            "its place");
+  const std::string own =
+      R"({"managed_collision":{"n":1},"tables":[{"managed_collision":{"n":2}}]})";
+  const std::string none = R"({"tables":[{"managed_collision":null}]})";
+  const std::string refusal =
+      "--set managed_collision.n=3: each table has a managed_collision of its own, so that none "
+      "uses managed_collision: set tables[0].managed_collision, tables[1].managed_collision, … in "
+      "its place";
+  EXPECT_EQ(ErrorOf([&] { Set(own, {"managed_collision.n=3"}); }), refusal);
+  EXPECT_EQ(ErrorOf([&] { Set(none, {"managed_collision.n=3"}); }), refusal);
+}
+
 TEST(ConfigSettings, AnotherOptimizerKeepsTheRateAlone) {
   const std::string saved = ToJson(Good({"optimizer.sparse.lr=0.5", "optimizer.dense.lr=0.25"}));
   const TrainConfig config =
