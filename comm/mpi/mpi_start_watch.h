@@ -1,11 +1,11 @@
 #ifndef TESSERA_COMM_MPI_MPI_START_WATCH_H_
 #define TESSERA_COMM_MPI_MPI_START_WATCH_H_
-// A thread that watches the job's other ranks on this host while MPI starts, which waits for all of
-// them: one that is stopped, or has ended, keeps the others for ever. Ranks do not know each other's
-// processes yet; it finds them as FindJobProcesses does. Where they cannot be seen, and for ranks on
-// other hosts, it does nothing. mpirun itself ends a job in which a process fails before it has
-// started MPI, or ends with 0 after another has started it; not one in which a process ends with 0
-// before.
+// A thread that watches the job's other ranks on this host while MPI starts, which waits for all
+// of them: one that is stopped, or has ended, keeps the others for ever. Ranks do not know each
+// other's processes yet; it finds them as FindJobProcesses does. Where they cannot be seen, and
+// for ranks on other hosts, it does nothing. mpirun itself ends a job in which a process fails
+// before it has started MPI, or ends with 0 after another has started it; not one in which a
+// process ends with 0 before.
 #include <chrono>
 #include <condition_variable>
 #include <functional>

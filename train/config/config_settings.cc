@@ -113,7 +113,7 @@ size_t EqualsOf(std::string_view setting) {
   throw Error("expected PATH=VALUE, as optimizer.sparse.lr=0.01");
 }
 
-// What all tables have that have no key of their own for it.
+// A value of the document for all tables that have no key of their own for it.
 struct SharedKey {
   Json::json_pointer place;
   std::string of_table;  // the table's own key
@@ -124,8 +124,8 @@ Json ValueIn(const Json& document, const SharedKey& shared) {
   return document.contains(shared.place) ? document.at(shared.place) : Json();
 }
 
-// A table's own value that is the shared one, `before`, follows it; null is none. Throws Error where
-// no table has it.
+// A table's own value that is the shared one, `before`, follows it; null is none. Throws Error
+// where no table has it.
 void LetTablesFollow(Json& document, const SharedKey& shared, const Json& before) {
   const auto tables = document.find("tables");
   if (tables == document.end() || !tables->is_array() || tables->empty()) return;

@@ -8,7 +8,8 @@
 // lacks are made. An element of a list is named by its number or by one of its own keys, and must
 // be there. Another name of an optimizer keeps its rate alone: its other options are of that one.
 // A table's own optimizer or managed_collision that is the shared one follows it. A checkpoint's
-// configuration has raw ids at its tables alone: managed_collision names those where they are alike.
+// configuration has raw ids at its tables alone: managed_collision names those where they are
+// alike.
 #include <span>
 #include <string>
 

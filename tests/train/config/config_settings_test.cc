@@ -80,7 +80,7 @@ TEST(ConfigSettings, TablesThatHaveTheSharedRawIdsFollowThem) {
   EXPECT_EQ(Set(shared, {"managed_collision.n=3"}),
             R"({"managed_collision":{"n":3},"tables":[{"managed_collision":{"n":3}},)"
             R"({"managed_collision":null},{"managed_collision":{"n":2}},{}]})");
-  // As a checkpoint has them.
+  // A checkpoint has them at its tables alone.
   const std::string saved =
       R"({"tables":[{"managed_collision":{"n":1}},{},{"managed_collision":{"n":1}}]})";
   EXPECT_EQ(Set(saved, {"managed_collision.n=3", "managed_collision.m=4"}),
