@@ -97,17 +97,18 @@ std::string Whole(const TrainConfig& config) {
 
 TEST_F(KillRun, AnywhereEndsAsOneThatWasNeverKilled) {
   const int kills = std::getenv("TESSERA_TEST_ALL") != nullptr ? 50 : 5;
-  const TrainConfig config = ConfigOf(kills * 4, EmbeddingLocation::kDisk);
+  const TrainConfig endless = ConfigOf(1'000'000, EmbeddingLocation::kDisk);
   std::mt19937 random(5);
   for (int kill_number = 0; kill_number < kills; ++kill_number) {
-    const pid_t child = InChild([&] { Train(config); });
+    const pid_t child = InChild([&] { Train(endless); });
     const int64_t until = Newest() + 1 + random() % 5;
     while (Newest() < until && !Ended(child)) usleep(200);
     usleep(random() % 8000);
     kill(child, SIGKILL);
-    ASSERT_EQ(SignalOf(child), SIGKILL) << "it was done before kill " << kill_number;
+    ASSERT_EQ(SignalOf(child), SIGKILL) << kill_number;
   }
-  EXPECT_LT(ReadCheckpoint(folder_).progress->step, config.epochs * kStepsOfAnEpoch);
+  const int64_t epochs = ReadCheckpoint(folder_).progress->step / kStepsOfAnEpoch + 1;
+  const TrainConfig config = ConfigOf(epochs, EmbeddingLocation::kDisk);
   ASSERT_EQ(SignalOf(InChild([&] { Train(config); })), 0);
   EXPECT_TRUE(ReadFile(CompactChain(folder_)) == Whole(config)) << "other bits";
 }

@@ -89,7 +89,7 @@ run 0 runs m
 rm -r m
 
 # ---- kill -9 at any moment: the end has the same bits, and no more than three stay
-sed 's/"rows": 5000/"rows": 45000/' small.json >long.json
+sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
 train=(train --config long.json --threads 1)
 # kill_often PATH FLAGS…: kills a training five times, some milliseconds after a save.
 kill_often() {
@@ -119,9 +119,12 @@ PYTHON
 for form in m.safetensors m; do
   flags=(--checkpoint-every 5 --keep-last 3)
   [ $form = m ] && flags+=(--ranks 2)
-  run 0 "${train[@]}" "${flags[@]:4}" --checkpoint killed_whole_$form
   kill_often $form "${flags[@]}"
-  run 0 train --threads 1 --resume $form "${flags[@]}" --checkpoint $form
+  run 0 inspect $form --json
+  rows=$(python3 -c 'import json; print(json.load(open("out"))["progress"]["row"] + 3200)')
+  range=(--train-rows 0:$rows --eval-rows $rows:$((rows + 1000)))
+  run 0 "${train[@]}" "${range[@]}" "${flags[@]:4}" --checkpoint killed_whole_$form
+  run 0 train --threads 1 "${range[@]}" --resume $form "${flags[@]}" --checkpoint $form
   [ "$(ls -d m*step* | wc -l)" -eq 2 ] || fail "$(ls -d m*)"
   for path in $form killed_whole_$form m*step*; do run 0 inspect $path; done
   run 0 export $form --out killed.$form.out
