@@ -2,7 +2,8 @@
 # Ranks are lost at random times, by SIGKILL and SIGSTOP in turn: every run goes on, and ends with
 # the bits of one that changed its ranks at the same checkpoint. Until one was lost before its run
 # had ended, or 50 times where TESSERA_TEST_ALL is set. Arguments: another number of losses, a seed,
-# rows to train, the longest time in milliseconds from the first checkpoint to the signal.
+# rows to train, the longest time in milliseconds from the first checkpoint to the signal, which is
+# halved after each run that had ended before its signal.
 rows=${3:-48000}  # half a second on a quiet machine
 source "$(dirname "$0")/launch_test_lib.sh"
 losses=${TESSERA_TEST_ALL:+50}
@@ -29,11 +30,14 @@ lose() {
   went_on=$((went_on + 1))
   echo "$1: $2 of rank $3: the new ranks had loaded step $step after $milliseconds ms"
 }
+longest=${4:-400}
 for loss in $(seq "$losses"); do
+  before=$went_on
   signal=$([ $((loss % 2)) -eq 0 ] && echo STOP || echo KILL)
-  wait=$((RANDOM % ${4:-400}))
+  wait=$((RANDOM % longest))
   lose "$loss" "$signal" $((RANDOM % 3)) \
     "$(printf %d.%03d $((wait / 1000)) $((wait % 1000)))"
+  [ "$went_on" -gt "$before" ] || longest=$(((longest + 1) / 2))
   [ $# -gt 0 ] || [ -n "${TESSERA_TEST_ALL:-}" ] || [ $went_on -eq 0 ] || break
 done
 echo "$went_on of $loss runs lost a rank before their end, and went on to equal tables"

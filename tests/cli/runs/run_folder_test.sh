@@ -132,7 +132,8 @@ for kill in range(5):
     process = subprocess.Popen(sys.argv[1:], stdout=said, stderr=said)
     time.sleep(0.02 + 0.05 * dice.random())
     process.kill()
-    if process.wait() not in (0, -9): sys.exit(open("killed.txt").read())
+    if process.wait() == 0: break  # it was done before the kill
+    if process.returncode != -9: sys.exit(open("killed.txt").read())
 EOF
   "$tessera" "${every[@]}" $form --run cut >out 2>err || has err "this run is finished"
   json cut/run.json 'd["finished"]["epochs"] == 6 and len(d["starts"]) > 0'
@@ -152,16 +153,17 @@ for form in "" "--ranks 2"; do
   rm -rf whole cut
   run 0 "${early[@]}" $form --run whole
   python3 - "$tessera" "${early[@]}" $form --run cut <<'EOF' || fail "$form: nothing was saved"
-import os, subprocess, sys, time
-process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-is_saved = lambda name: any(
-    os.path.exists(f"cut/{name}{end}") for end in (".safetensors", "/index.json"))
-while not is_saved("best"):
-  if process.poll() is not None: sys.exit(1)
-  time.sleep(0.005)
-process.kill()
-process.wait()
-sys.exit(is_saved("last"))
+import os, shutil, subprocess, sys, time
+def is_saved(name):
+  return any(os.path.exists(f"cut/{name}{end}") for end in (".safetensors", "/index.json"))
+for attempt in range(20):
+  process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+  while not is_saved("best") and process.poll() is None: time.sleep(0.001)
+  process.kill()
+  if process.wait() not in (0, -9) or not is_saved("best"): sys.exit(1)
+  if not is_saved("last"): sys.exit(0)
+  shutil.rmtree("cut")  # the kill came too late
+sys.exit(1)
 EOF
   fails_saying "--run cut: this run's train.seed is 1, but this start says 9" "${early[@]}" $form \
     --set train.seed=9 --run cut
@@ -177,10 +179,12 @@ fails_saying "its checkpoint is cut/last, but this start saves" "${early[@]}" --
 # ---- a signal: the step is finished, and the same command goes on
 sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
 python3 - "$tessera" train --config long.json --run stopped <<'EOF' || fail "SIGTERM: $(cat out)"
-import subprocess, sys, time
+import os, subprocess, sys, time
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=open("err", "w"))
-process.stdout.readline()
-time.sleep(0.5)
+lines = "stopped/metrics.jsonl"  # of steps that were made
+while not os.path.exists(lines) or os.path.getsize(lines) == 0:
+  if process.poll() is not None: sys.exit(1)
+  time.sleep(0.01)
 process.terminate()
 sys.exit(process.wait() != 143)
 EOF

@@ -51,16 +51,19 @@ PYTHON
 
 # ---- killed at any moment, two at a time: the same values
 python3 - "$tessera" sweep cut "${grid[@]}" --jobs 2 -- "${train[@]}" <<'PYTHON' || fail "kills"
-import glob, os, random, signal, subprocess, sys, time
+import glob, os, random, shutil, signal, subprocess, sys, time
 dice = random.Random(7)
 def curves(): return {path: os.path.getsize(path) for path in glob.glob("cut/*/curve.jsonl")}
-for kill in range(4):
+kills = 0
+while kills < 4:
   before = curves()
   process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, start_new_session=True)
   while curves() == before and process.poll() is None: time.sleep(0.001)
   time.sleep(0.04 * dice.random())
-  os.killpg(process.pid, signal.SIGKILL)
-  if process.wait() != -9: sys.exit(f"kill {kill}: it ended by itself")
+  if process.poll() is None: os.killpg(process.pid, signal.SIGKILL)
+  if process.wait() == -9: kills += 1
+  elif process.returncode != 0: sys.exit(f"kill {kills}: it ended with {process.returncode}")
+  else: shutil.rmtree("cut")  # the kill came too late: it begins anew
 PYTHON
 run 0 sweep cut "${grid[@]}" --jobs 2 --json cut.json -- "${train[@]}"
 same_values whole.json cut.json
@@ -131,13 +134,18 @@ has out "2 trials, of which 0 are finished"
 # ---- another process begins to train one of the trials meanwhile
 python3 - "$tessera" sweep late --grid train.epochs=40,1 -- --config short.json --threads 1 \
   <<'PYTHON' || fail "another process trains a trial: $(cat out err)"
-import fcntl, os, subprocess, sys, time
-process = subprocess.Popen(sys.argv[1:], stdout=open("out", "w"), stderr=open("err", "w"))
-while not os.path.exists("late/1-epochs=40/curve.jsonl"): time.sleep(0.001)
-os.mkdir("late/2-epochs=1")
-lock = open("late/2-epochs=1/.last.safetensors.lock", "w")
-fcntl.flock(lock, fcntl.LOCK_EX)
-sys.exit(process.wait() != 1)
+import fcntl, os, shutil, subprocess, sys, time
+def is_trained_by_another():
+  process = subprocess.Popen(sys.argv[1:], stdout=open("out", "w"), stderr=open("err", "w"))
+  while not os.path.exists("late/1-epochs=40/curve.jsonl"): time.sleep(0.001)
+  os.makedirs("late/2-epochs=1", exist_ok=True)
+  with open("late/2-epochs=1/.last.safetensors.lock", "w") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return process.wait() == 1
+for attempt in range(20):
+  if is_trained_by_another(): sys.exit(0)
+  shutil.rmtree("late")  # the sweep had trained it before
+sys.exit(1)
 PYTHON
 has out "2-epochs=1 is trained by another process"
 lacks out "failed"
