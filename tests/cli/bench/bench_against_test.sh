@@ -103,7 +103,9 @@ program uneven 'echo "$*" >>uneven_passes' '"$tessera" "$@" || exit' \
   'json.dump(run, open(sys.argv[1], "w"))' 'END'
 run 0 bench lookup "${tiny[@]}" --dim 16,32 --rounds 25 --against "$PWD/uneven" --precision 100 \
   --json-against uneven.json
-has uneven_passes "--only=^(dim=32,rows=1k,tables=1,batch=16,pooling=3"
+# dim=16 goes on, too, where this program's own times are noisy
+grep -qE -- '--only=\^\((dim=16,.*\|)?dim=32,rows=1k,tables=1,batch=16,pooling=3' uneven_passes ||
+  fail "which cases go on? $(cat uneven_passes)"
 json uneven.json 'len(d["rows"][1]["passes"]) > 5'
 
 # ---- programs that are none
@@ -170,7 +172,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 process = subprocess.Popen(sys.argv[1:])
 while not os.path.exists("waiting") or not open("waiting").read(): time.sleep(0.02)
 process.send_signal(signal.SIGINT)
-code = process.wait(timeout=60)
+code = process.wait()
 if code != 130: sys.exit(f"expected exit 130, got {code}")
 END
   fail "Ctrl-C: $(cat out err)"
