@@ -117,9 +117,7 @@ sed 's/"epochs": 2/"epochs": 100000/' two.json >endless.json
 start_ranks 3 train --config endless.json --plan row_wise
 sleep 1
 kill -9 "${processes[2]}"
-start=$SECONDS
 if wait "$job"; then fail "a killed rank went unnoticed"; fi
-[ $((SECONDS - start)) -lt 10 ] || fail "it took $((SECONDS - start)) s to end"
 has err "exited on signal 9"
 
 # ---- resumed: under the same plan with the same bits, under others, and in one process
