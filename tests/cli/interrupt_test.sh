@@ -6,29 +6,30 @@ source "$(dirname "$0")/cli_test_lib.sh"
 source "$(dirname "$0")/mpi_test_lib.sh"
 sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
 
-# interrupt SIGNALS CODE ARGS…: starts a training, sends it the signals once it is under way, with a
-# pause between them, expects the exit code, or -N for a process that signal N has ended. Signals
-# joined by + come within some milliseconds.
+# interrupt SIGNALS CODE ARGS…: starts a training, sends it the signals once it has computed for a
+# second, with a pause between them, expects the exit code, or -N for a process that signal N has
+# ended. Signals joined by + come within some milliseconds.
 interrupt() {
   local signals=$1 want=$2
   shift 2
   # A shell without job control starts its background jobs with SIGINT ignored; python undoes that.
   python3 - "$signals" "$want" "$tessera" "$@" >out 2>err <<'EOF' ||
-import signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
 signals, want = sys.argv[1].split(), int(sys.argv[2])
 signal.signal(signal.SIGINT, signal.default_int_handler)
 process = subprocess.Popen(sys.argv[3:], stdout=subprocess.PIPE)
 process.stdout.readline()  # the model is made, the training begins
+def computed():
+  times = open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()[11:13]
+  return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+begun = computed()
+while computed() < begun + 1 and process.poll() is None: time.sleep(0.01)
 for i, burst in enumerate(signals):
-  time.sleep(1 if i == 0 else 2)
+  if i > 0: time.sleep(2)
   for name in burst.split("+"):
     process.send_signal(getattr(signal, name))
     time.sleep(0.002)  # else the kernel makes one of two that are alike
-try:
-  got = process.wait(timeout=60)
-except subprocess.TimeoutExpired:
-  process.kill()
-  raise
+got = process.wait()
 if got != want: sys.exit(f"expected exit {want}, got {got}")
 EOF
     fail "$signals $*: $(cat out err)"
@@ -113,7 +114,7 @@ while not glob.glob(scratch) and process.poll() is None: time.sleep(0.01)
 for _ in range(3):
   process.send_signal(signal.SIGTERM)
   time.sleep(0.001)
-said = process.communicate(timeout=60)[1].decode()
+said = process.communicate()[1].decode()
 if process.returncode != 143 or "ended by SIGTERM" not in said:
   sys.exit(f"exit {process.returncode}: {said}")
 left = [f for pattern in (written, "." + written) for f in glob.glob(pattern, include_hidden=True)]
@@ -122,11 +123,21 @@ EOF
 }
 ends_clean "made.tsv.*.tmp" "made.tsv*" generate --rows 50000000 made.tsv
 run 0 generate --rows 300000 --vocabulary 50 rows.tsv
-ends_clean "ready/*/*" "ready*" preprocess rows.tsv -o ready
+mkfifo endless.tsv
+(cat rows.tsv; exec sleep 1000) >endless.tsv &  # rows that have no end
+feeder=$!
+ends_clean "ready/*/*" "ready*" preprocess endless.tsv -o ready
+kill $feeder
 
 # ---- processes: one rank that gets the signal stops all; and all get it from mpirun
-start_ranks 2 train --config long.json --plan row_wise --checkpoint processes
-sleep 1
+# start_processes: starts two ranks, and waits until they have made a step.
+start_processes() {
+  rm -f steps.jsonl
+  start_ranks 2 train --config long.json --plan row_wise --checkpoint processes \
+    --metrics steps.jsonl --set metrics.compute_interval_steps=1
+  until [ -s steps.jsonl ] || ! kill -0 $job; do sleep 0.1; done
+}
+start_processes
 kill -TERM "${processes[1]}"
 wait $job
 [ $? -eq 143 ] || fail "a rank that was stopped: $(cat out err)"
@@ -135,8 +146,7 @@ run 0 export processes --out processes.safetensors
 stands processes.safetensors
 rm -r processes processes.safetensors
 mpirun+=(--mca odls_base_sigkill_timeout 5)  # else 1 s; it waits twice as long in any case
-start_ranks 2 train --config long.json --plan row_wise --checkpoint processes
-sleep 1
+start_processes
 kill -TERM $job
 wait $job && fail "mpirun ended well"
 has err "interrupted by SIGTERM: saved processes"
