@@ -8,10 +8,9 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 
 TESSERA, MODEL = sys.argv[1:]
-LONG = 60  # seconds that no test sits out
+LONG = 600  # seconds that no test sits out
 
 
 class Server:
@@ -83,7 +82,8 @@ def two_servers_on_a_port():
 
 
 def hanging_clients():
-    server = Server("--drain-seconds", "1")
+    times = ("--header-seconds", "--body-seconds", "--idle-seconds")
+    server = Server("--drain-seconds", "1", *(word for flag in times for word in (flag, "3600")))
     hanging = []
     for begin in [
         b"",
@@ -94,10 +94,7 @@ def hanging_clients():
             hanging.append(server.connect())
             hanging[-1].sendall(begin)
     assert server.ask(HEALTH) == (200, "{}")
-    # It ends although they hang on.
-    begin = time.time()
-    server.stop()
-    assert time.time() - begin < 30, time.time() - begin
+    server.stop()  # it ends although they hang on
 
 
 def endless_header():
@@ -117,12 +114,11 @@ def endless_header():
 
 
 def many_keys():
+    """As many as a body may have: a search of all earlier keys for each would take an hour."""
     server = Server()
-    body = ("{" + ",".join(f'"{i}":0' for i in range(70_000)) + "}").encode()
-    begin = time.time()
+    body = ("{" + ",".join(f'"{i}":0' for i in range(1_200_000)) + "}").encode()
     status, text = server.post(INFER, body)
     assert status == 400, (status, text)
-    assert time.time() - begin < 5, time.time() - begin  # it took 9 s on a quiet machine
     status, text = server.post(INFER, b'{"inputs": [], "inputs": []}')
     assert status == 400 and "given twice" in text, (status, text)
     server.stop()
