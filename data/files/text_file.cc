@@ -18,6 +18,14 @@ namespace {
 constexpr size_t kInputBytes = 1 << 17;
 constexpr int kGzip = 15 + 16;  // zlib's window bits for the gzip format alone
 
+// Whether a zstd frame begins here, or a skippable one (RFC 8878, 3.1).
+bool BeginsZstd(const unsigned char* bytes, size_t count) {
+  if (count < 4) return false;
+  const uint32_t magic = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | uint32_t{bytes[3]} << 24;
+  return magic == ZSTD_MAGICNUMBER ||
+         (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}
+
 }  // namespace
 
 struct TextFile::Inflater {
@@ -140,12 +148,10 @@ size_t TextFile::Decompress(char* out, size_t bytes) {
 }
 
 void TextFile::Detect() {
-  const auto begins_with = [&](std::string_view magic) {
-    return end_ >= magic.size() && std::memcmp(input_.data(), magic.data(), magic.size()) == 0;
-  };
-  if (begins_with("\x1f\x8b") || (end_ > 0 && path_.ends_with(".gz")))
+  const bool begins_gzip = end_ >= 2 && input_[0] == 0x1f && input_[1] == 0x8b;
+  if (begins_gzip || path_.ends_with(".gz"))
     inflater_ = std::make_unique<Inflater>();
-  else if (begins_with("\x28\xb5\x2f\xfd"))
+  else if (BeginsZstd(input_.data(), end_) || path_.ends_with(".zst"))
     unzstd_ = std::make_unique<Unzstd>();
 }
 

@@ -1,8 +1,9 @@
 #ifndef TESSERA_DATA_FILES_TEXT_FILE_H_
 #define TESSERA_DATA_FILES_TEXT_FILE_H_
 // The bytes of one file that is plain, gzip or zstd (by its first bytes, or a name that ends with
-// .gz), read in order. A gzip file has one or more members (RFC 1952), which may be padded with
-// zeros at the end, a zstd file one or more frames (RFC 8878); all of them are read.
+// .gz or .zst), read in order. A gzip file has one or more members (RFC 1952), which may be padded
+// with zeros at the end, a zstd file one or more frames (RFC 8878), of which skippable ones, as
+// pzstd writes them, have no text; all of them are read.
 #include <cstdint>
 #include <cstdio>
 #include <memory>

@@ -65,7 +65,8 @@ std::vector<std::string> Seeds() {
   std::string text = "1\t0.5\tabc\n";
   for (int i = 0; i < 40; ++i) text += Format("{}\t{}\trow {}\n", i % 2, i * i, i);
   return {'\0' + text, '\0' + Gzip(text) + Gzip("end\n") + std::string(9, '\0'), '\1' + Gzip(text),
-          '\0' + Zstd(text) + Zstd("end\n")};
+          '\0' + Zstd(text) + Zstd("end\n"),
+          '\0' + std::string("\x50\x2a\x4d\x18\x02\0\0\0..", 10) + Zstd(text)};
 }
 
 }  // namespace tessera::fuzz

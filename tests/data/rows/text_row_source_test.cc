@@ -318,14 +318,22 @@ TEST(TextRowSource, EveryFileHasItsHeading) {
               }).starts_with(one + ":3: expected 1 column, got a blank line"));
 }
 
+std::string Zstd(std::string_view text) {
+  std::string frame(ZSTD_compressBound(text.size()), '\0');
+  frame.resize(ZSTD_compress(frame.data(), frame.size(), text.data(), text.size(), 3));
+  return frame;
+}
+
+// A frame without text (RFC 8878, 3.1.2), as pzstd writes before each frame.
+std::string SkippableFrame(char kind, std::string_view bytes) {
+  return std::string{static_cast<char>(0x50 + kind), 0x2a, 0x4d, 0x18,
+                     static_cast<char>(bytes.size()), 0,    0,    0} +
+         std::string(bytes);
+}
+
 TEST(TextRowSource, ReadsZstdFramesAndRefusesDamagedOnes) {
-  std::string packed(1 << 16, '\0');
   const std::string text = Lines(0, 200);
-  size_t size = 0;
-  for (const std::string_view part :
-       {std::string_view(text).substr(0, 777), std::string_view(text).substr(777)})
-    size += ZSTD_compress(packed.data() + size, packed.size() - size, part.data(), part.size(), 3);
-  packed.resize(size);
+  std::string packed = Zstd(text.substr(0, 777)) + Zstd(text.substr(777));
   const TextRowSourceOptions options{.batch_size = 64};
   EXPECT_EQ(ReadAll({.paths = {WriteFile("z.csv.zst", packed)}}, options),
             ReadAll({.paths = {WriteFile("z.csv", text)}}, options));
@@ -334,9 +342,33 @@ TEST(TextRowSource, ReadsZstdFramesAndRefusesDamagedOnes) {
                 ReadAll({.paths = {cut}}, options);
               }).starts_with(cut + ": cannot be read to its end: a zstd frame is cut short"));
   packed[100] = static_cast<char>(packed[100] ^ 0x55);
-  packed[size / 2] = static_cast<char>(packed[size / 2] ^ 0x55);
+  packed[packed.size() / 2] = static_cast<char>(packed[packed.size() / 2] ^ 0x55);
   const std::string bad = WriteFile("bad.zst", packed);
   EXPECT_TRUE(ErrorOf([&] { ReadAll({.paths = {bad}}, options); }).starts_with(bad + ":"));
+}
+
+TEST(TextRowSource, SkipsFramesOfZstdThatHaveNoText) {
+  const std::string text = Lines(0, 200);
+  const TextRowSourceOptions options{.batch_size = 64};
+  const auto rows = ReadAll({.paths = {WriteFile("z.csv", text)}}, options);
+  const std::string first = Zstd(text.substr(0, 777)), second = Zstd(text.substr(777));
+  for (const std::string& packed :
+       {SkippableFrame(0, "size") + first + SkippableFrame(15, "") + second,
+        first + SkippableFrame(3, std::string(100, 'x')) + second + SkippableFrame(0, "end")})
+    EXPECT_EQ(ReadAll({.paths = {WriteFile("z.csv.zst", packed)}}, options), rows);
+  const std::string cut = WriteFile("cut.zst", first + SkippableFrame(0, "size").substr(0, 9));
+  EXPECT_TRUE(ErrorOf([&] {
+                ReadAll({.paths = {cut}}, options);
+              }).starts_with(cut + ": cannot be read to its end: a zstd frame is cut short"));
+}
+
+TEST(TextRowSource, RefusesTextThatItsNameCallsPacked) {
+  for (const char* name : {"plain.csv.zst", "plain.csv.gz"}) {
+    const std::string path = WriteFile(name, Lines(0, 9));
+    EXPECT_TRUE(ErrorOf([&] {
+                  ReadAll({.paths = {path}}, {.batch_size = 64});
+                }).starts_with(path + ": cannot be read to its end: "));
+  }
 }
 
 }  // namespace
