@@ -1,9 +1,9 @@
 #include "quant/wire_codec.h"
 
 #include <cmath>
-#include <cstdlib>
 
 #include "quant/row_code.h"
+#include "runtime/base/parse_number.h"
 #include "runtime/device/dispatch.h"
 
 namespace tessera {
@@ -122,12 +122,8 @@ std::string ToString(const WireCodec& codec) {
 WireCodec ParseWireCodec(const std::string& text) {
   const size_t star = text.find('*');
   WireCodec codec{ParseWireType(text.substr(0, star))};
-  if (star != std::string::npos) {
-    char* end = nullptr;
-    codec.loss_scale = std::strtof(text.c_str() + star + 1, &end);
-    TESSERA_CHECK(end != text.c_str() + star + 1 && *end == '\0',
-                  "wire codec '{}': expected a number after '*'", text);
-  }
+  TESSERA_CHECK(star == text.npos || ParseNumber(text.substr(star + 1), codec.loss_scale),
+                "wire codec '{}': expected a number after '*'", text);
   CheckCodec(codec);
   return codec;
 }

@@ -1,8 +1,9 @@
 #include "runtime/tensor_text.h"
 
 #include <cmath>
-#include <cstdio>
 #include <type_traits>
+
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {
@@ -13,9 +14,7 @@ std::string FloatText(double value) {
   if (std::isnan(value)) return "nan";
   const double size = std::fabs(value);
   const bool scientific = std::isfinite(value) && (size >= 1e8 || (size > 0 && size < 5e-5));
-  char text[64];
-  std::snprintf(text, sizeof text, scientific ? "%.4e" : "%.4f", value);
-  return text;
+  return scientific ? Format("{:.4e}", value) : Format("{:.4f}", value);
 }
 
 template <typename T>

@@ -4,8 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <string>
+
+#include "runtime/base/parse_number.h"
 
 namespace tessera {
 namespace {
@@ -31,8 +32,7 @@ bool IsExponent(const char* p, const char* end) {
 double Rounded(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  // Out of a double's range: infinite, or next to nothing.
-  return error == std::errc() ? number : std::strtod(std::string(text).c_str(), nullptr);
+  return error == std::errc() ? number : NearestDouble(std::string(text));
 }
 
 constexpr std::array<uint8_t, 256> kHexDigits = [] {

@@ -1,7 +1,5 @@
 #include "runtime/files/trace.h"
 
-#include <cstdio>
-
 #include "runtime/base/check.h"
 #include "runtime/files/atomic_file.h"
 
@@ -22,11 +20,7 @@ std::string Quoted(std::string_view text) {
   return quoted + '"';
 }
 
-std::string Number(double microseconds) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3f", microseconds);
-  return text;
-}
+std::string Number(double microseconds) { return Format("{:.3f}", microseconds); }
 
 std::string NameEvent(const char* what, int rank, int64_t thread, const std::string& name) {
   return "{\"ph\":\"M\",\"name\":" + Quoted(what) + ",\"pid\":" + std::to_string(rank) +

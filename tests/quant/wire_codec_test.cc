@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "tests/testing/comma_locale.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/isa_levels.h"
 
@@ -267,6 +268,11 @@ TEST(WireCodecNameTest, NamesAreReadAsTheyAreWritten) {
   EXPECT_EQ(ParseWireCodecs("fp8_rows/fp8_rows").backward.type, WireType::kFp8Rows);
 }
 
+TEST(WireCodecNameTest, NumbersKnowNoLocale) {
+  const testing::CommaLocale comma(::testing::TempDir());
+  EXPECT_EQ(ParseWireCodec("fp16*0.5"), (WireCodec{WireType::kFp16, 0.5}));
+}
+
 TEST(WireCodecNameTest, OthersAreRefused) {
   const auto refuses = [](const std::string& name, const std::string& why) {
     EXPECT_THAT([&] { ParseWireCodecs(name); }, ThrowsMessage<Error>(HasSubstr(why))) << name;
@@ -274,6 +280,7 @@ TEST(WireCodecNameTest, OthersAreRefused) {
   refuses("int7", "unknown wire codec 'int7'; there are fp32, fp16, bf16, fp8, fp8_rows");
   refuses("fp16*", "expected a number after '*'");
   refuses("fp16*2x", "expected a number after '*'");
+  refuses("fp16* 2", "expected a number after '*'");
   refuses("fp16*0", "positive loss scale");
   refuses("fp16*inf", "positive loss scale");
   refuses("int8*2", "only fp16 and bf16");

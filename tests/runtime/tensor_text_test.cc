@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tests/testing/comma_locale.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {
@@ -44,6 +45,11 @@ TEST_P(TensorTextTest, KnowsEveryType) {
 TEST_P(TensorTextTest, WritesWhatIsVeryLargeOrSmallScientifically) {
   EXPECT_EQ(ToString(Tensor::From<float>(ctx(), {1e8f, 99999, 1e-4f, 4e-5f, 0, -INFINITY, -NAN})),
             "[1.0000e+08, 99999.0000, 0.0001, 4.0000e-05, 0.0000, -inf, nan]");
+}
+
+TEST_P(TensorTextTest, KnowsNoLocale) {
+  const testing::CommaLocale comma(::testing::TempDir());
+  EXPECT_EQ(ToString(Tensor::From<float>(ctx(), {0.5f, 1.5e9f})), "[0.5000, 1.5000e+09]");
 }
 
 TEST_P(TensorTextTest, ShortensWhatIsLong) {

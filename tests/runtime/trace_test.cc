@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/base/check.h"
+#include "tests/testing/comma_locale.h"
 
 namespace tessera {
 namespace {
@@ -65,6 +66,16 @@ TEST(Trace, ThreadsAndRanksHaveNames) {
                                                {"process_name rank 1", 1},
                                                {"thread_name copy", 2},
                                                {"thread_name step", 1}}));
+}
+
+TEST(Trace, IsJsonInAnyLocale) {
+  const testing::CommaLocale comma(::testing::TempDir());
+  Trace trace;
+  {
+    const TraceHere here(&trace.Thread(0, "step"));
+    const TraceSpan span("step");
+  }
+  EXPECT_EQ(Spans(Written({trace.Events()})).size(), 1u);
 }
 
 TEST(Trace, NothingIsRecordedWhereNobodyAsked) {

@@ -2,6 +2,7 @@
 
 #include "data/schema/data_schema_json.h"
 #include "runtime/base/check.h"
+#include "runtime/base/parse_number.h"
 #include "runtime/json/json_object.h"
 
 namespace tessera {
@@ -33,7 +34,7 @@ Json LabelJson(const ColumnProfile& column, const ProposedColumn& proposed) {
 }
 
 // With six digits, which a reader can take in.
-double Rounded(double number) { return std::stod(Format("{:.6g}", number)); }
+double Rounded(double number) { return NearestDouble(Format("{:.6g}", number)); }
 
 Json DenseJson(const ColumnProfile& column, const ProposedColumn& proposed) {
   Json json = {{"name", column.name}};

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
+
+#include "runtime/base/parse_number.h"
 
 namespace tessera::serve::internal {
 namespace {
@@ -52,7 +53,7 @@ const char* ReadNumber(const RequestInput& input, const char* at, const char* en
   double wide = 0;
   auto [behind, error] = std::from_chars(at, end, wide);
   if (error == std::errc::result_out_of_range)  // too small: too large ones are no JSON here
-    wide = std::strtod(std::string(at, behind).c_str(), nullptr);
+    wide = NearestDouble(std::string(at, behind));
   else if (error != std::errc() || behind == at || std::isalpha(static_cast<unsigned char>(*at)))
     ThrowExpected(input.where, "a number", at, end);
   out = static_cast<float>(wide);

@@ -5,10 +5,12 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <string>
 
 #include "data/rows/short_number.h"
+#include "tests/testing/comma_locale.h"
 
 namespace tessera {
 namespace {
@@ -74,6 +76,22 @@ TEST(ParseNumber, RefusesAnythingElse) {
     EXPECT_EQ(FaultOf(text), NumberFault::kNotANumber) << text;
   for (const char* text : {"1e39", "-1e39", "1e999", "3.4028235677973366e38"})
     EXPECT_EQ(FaultOf(text), NumberFault::kTooBig) << text;
+}
+
+TEST(ParseNumber, KnowsNoLocale) {
+  const testing::CommaLocale comma(::testing::TempDir());
+  for (const char* text : {"1.5e400", "-1.5e999999", "1.5e39"})
+    EXPECT_EQ(FaultOf(text), NumberFault::kTooBig) << text;
+  for (const auto& [text, expected] :
+       std::map<std::string, double>{{"1.5e-400", 0},
+                                     {"-1.5e-400", 0},
+                                     {"1.5e-3", 0.0015},
+                                     {"12345678901234567890.5", 12345678901234567890.5}}) {
+    double number = -1;
+    ASSERT_EQ(ParseNumber(text, number), NumberFault::kNone) << text;
+    EXPECT_EQ(number, expected) << text;
+  }
+  EXPECT_EQ(FaultOf("1,5"), NumberFault::kNotANumber);
 }
 
 TEST(ParseWhole, Has64BitsOfEitherKind) {

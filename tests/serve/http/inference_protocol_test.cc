@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/files/safetensors.h"
+#include "tests/testing/comma_locale.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera::serve {
@@ -182,9 +183,9 @@ TEST(InferJson, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(ErrorOf([&] { Parse(Json(dense + u.substr(0, u.size() - 2))); }), "input v is missing");
 }
 
-TEST(InferJson, NumbersAreReadAsTheyAreWritten) {
+void ExpectNumbersAsWritten() {
   const std::string dense =
-      R"({"name": "dense", "shape": [2, 1], "datatype": "FP32", "data": [ [-1.5E+2] , [1e-400]]},)";
+      R"({"name": "dense", "shape": [2, 1], "datatype": "FP32", "data": [ [-1.5E+2] , [1.5e-400]]},)";
   const std::string u =
       R"({"data": [-9223372036854775808, 9223372036854775807], "datatype": "INT64", "shape": [2],
           "name": "u"},)";
@@ -193,6 +194,13 @@ TEST(InferJson, NumbersAreReadAsTheyAreWritten) {
   EXPECT_EQ(request.dense.ToVector<float>(), (std::vector<float>{-150, 0}));
   EXPECT_EQ(request.features.values().ToVector<int64_t>(),
             (std::vector<int64_t>{INT64_MIN, INT64_MAX}));
+}
+
+TEST(InferJson, NumbersAreReadAsTheyAreWritten) { ExpectNumbersAsWritten(); }
+
+TEST(InferJson, NumbersKnowNoLocale) {
+  const tessera::testing::CommaLocale comma(::testing::TempDir());
+  ExpectNumbersAsWritten();
 }
 
 TEST(InferSafetensors, SaysTheSame) {
