@@ -108,21 +108,20 @@ bool ComeAgainBehindCommas(const std::vector<std::string>& texts) {
   return any && !prose && words.size() > 1 && different.size() >= 2 * words.size();
 }
 
-std::vector<std::string> NamesOf(const ProfileOptions& options,
-                                 const std::vector<std::string>& lines, DataSchema& files) {
-  const std::string& path = options.paths.front();
+std::vector<std::string> NamesOf(const FirstLines& first, DataSchema& files) {
+  const std::string where = Format("{}:1", first.path);
   if (files.format == RowFormat::kJsonl) {
-    const std::vector<std::string> keys = KeysOf(lines);
-    if (keys.empty()) throw Error(Format("{}:1: expected a JSON object a line", path));
+    const std::vector<std::string> keys = KeysOf(first.lines);
+    if (keys.empty()) throw Error(Format("{}: expected a JSON object a line", where));
     return keys;
   }
   if (!files.columns.empty()) return files.columns;
-  const std::vector<std::string> cells = SplitLine(files, lines.front(), Format("{}:1", path));
+  const std::vector<std::string> cells = SplitLine(files, first.lines.front(), where);
   if (std::any_of(cells.begin(), cells.end(), IsNumber)) {
     for (size_t i = 0; i < cells.size(); ++i) files.columns.push_back(Format("column_{}", i + 1));
     return files.columns;
   }
-  return HeadingColumns(files, lines.front(), Format("{}:1", path));
+  return HeadingColumns(files, first.lines.front(), where);
 }
 
 // Throws Error for bytes that the schema cannot have, as it is JSON.
@@ -153,12 +152,11 @@ DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_li
   return files;
 }
 
-std::vector<std::string> GuessColumns(const ProfileOptions& options,
-                                      const std::vector<std::string>& lines, DataSchema& files) {
-  std::vector<std::string> names = NamesOf(options, lines, files);
+std::vector<std::string> GuessColumns(const FirstLines& first, DataSchema& files) {
+  std::vector<std::string> names = NamesOf(first, files);
   for (const std::string& name : names)
     if (!internal::IsUtf8(name))
-      throw Error(Format("{}:1: the name of a column is no UTF-8", options.paths.front()));
+      throw Error(Format("{}:1: the name of a column is no UTF-8", first.path));
   return names;
 }
 

@@ -9,14 +9,19 @@
 
 namespace tessera {
 
+// The first lines of all files together.
+struct FirstLines {
+  std::vector<std::string> lines;
+  std::string path;  // of the file that begins with the first one
+};
+
 // Format, delimiter and null. Throws Error for a name whose ending tells no format.
 DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_line);
 
 // Names of the columns: of the heading, or of all keys of the lines of JSON. Where the first line
 // has a number among its cells it is no heading: the columns are column_1, column_2, …, and
-// files.columns says so.
-std::vector<std::string> GuessColumns(const ProfileOptions& options,
-                                      const std::vector<std::string>& lines, DataSchema& files);
+// files.columns says so. REQUIRES: a line.
+std::vector<std::string> GuessColumns(const FirstLines& first, DataSchema& files);
 
 // The separator of the texts of a column; "" where a text is one item. `delimiter`: between the
 // file's columns.

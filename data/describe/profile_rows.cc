@@ -11,6 +11,7 @@
 #include "data/rows/text_pieces.h"
 #include "data/schema/utf8.h"
 #include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 namespace {
@@ -48,24 +49,17 @@ class RowWalk {
   std::string first_bad;
 
  private:
-  void BeginPiece(const TextPiece& piece) {
+  void BeginPiece(TextPiece& piece) {
     lines_ = 0;
     if (json_ != nullptr || piece.first_line != 1) return;
-    const std::string where = Format("{}:1", piece.path);
-    std::vector<std::string> columns = files_.columns;
-    heading_ = columns.empty();
-    if (heading_) {
-      std::string_view text = piece.text;
-      columns = HeadingColumns(files_, TakeLine(text), where);
-    }
-    places_ = FindColumns(files_, columns, columns_, where);
+    const auto columns = files_.columns.empty() ? TakeHeading(files_, piece) : files_.columns;
+    places_ = FindColumns(files_, columns, columns_, Format("{}:1", piece.path));
   }
 
   bool Read(std::string_view line, const TextPiece& piece) {
     const int64_t number = piece.first_line + lines_;
     path_ = piece.path;
     number_ = number;
-    if (json_ == nullptr && heading_ && number == 1) return false;
     try {
       if (json_ != nullptr)
         json_->Read(line, cells_);
@@ -85,23 +79,33 @@ class RowWalk {
   std::unique_ptr<JsonCells> json_;
   std::shared_ptr<const FileColumns> places_;
   LineCells cells_;
-  bool heading_ = false;
   int64_t lines_ = 0;   // of the piece, that were read
   std::string path_;    // of the piece
   int64_t number_ = 0;  // of the line
 };
 
-// The first lines of all files together.
-std::vector<std::string> FirstLines(const ProfileOptions& options) {
-  std::vector<std::string> lines;
+FirstLines ReadFirstLines(const ProfileOptions& options) {
+  FirstLines first{.lines = {}, .path = options.paths.front()};
   TextPieces pieces(options.paths);
-  for (TextPiece piece; std::ssize(lines) < kFirstLook && pieces.Next(piece);) {
+  for (TextPiece piece; std::ssize(first.lines) < kFirstLook && pieces.Next(piece);) {
+    if (first.lines.empty()) first.path = piece.path;
     std::string_view text = piece.text;
-    for (int64_t i = 0; i < piece.lines && std::ssize(lines) < kFirstLook; ++i)
-      lines.emplace_back(TakeLine(text));
+    for (int64_t i = 0; i < piece.lines && std::ssize(first.lines) < kFirstLook; ++i)
+      first.lines.emplace_back(TakeLine(text));
   }
-  if (lines.empty()) throw Error(Format("{}: it has no line", options.paths.front()));
-  return lines;
+  return first;
+}
+
+[[noreturn]] void ThrowNoRows(const std::vector<std::string>& paths) {
+  const std::string others =
+      paths.size() == 1 ? "" : " and " + internal::Counted(std::ssize(paths) - 1, "other file");
+  throw Error(Format("{}{}: expected rows, got none", paths.front(), others));
+}
+
+void CheckAnyLine(const ProfileOptions& options, const DataSchema& files, const FirstLines& first) {
+  if (!first.lines.empty()) return;
+  if (files.format == RowFormat::kJsonl || !files.columns.empty()) ThrowNoRows(options.paths);
+  throw Error(Format("{}: expected a heading, got an empty file", options.paths.front()));
 }
 
 void FirstLook(const ProfileOptions& options, const std::vector<std::string>& names,
@@ -149,10 +153,11 @@ void Add(const LineCells& line, const LineCell& cell, ColumnProfile& column) {
 
 RowsProfile ProfileRows(const ProfileOptions& options) {
   TESSERA_CHECK(!options.paths.empty(), "describe: expected a file, got none");
-  const std::vector<std::string> lines = FirstLines(options);
+  const FirstLines first = ReadFirstLines(options);
   RowsProfile profile;
-  profile.files = GuessFiles(options, lines.front());
-  const std::vector<std::string> names = GuessColumns(options, lines, profile.files);
+  profile.files = GuessFiles(options, first.lines.empty() ? "" : first.lines.front());
+  CheckAnyLine(options, profile.files, first);
+  const std::vector<std::string> names = GuessColumns(first, profile.files);
   FirstLook(options, names, profile);
   RowWalk walk(options, profile.files, names);
   walk.Run([&](const LineCells& line) {
@@ -167,9 +172,8 @@ RowsProfile ProfileRows(const ProfileOptions& options) {
   profile.all = walk.ended;
   profile.bad_lines = walk.bad_lines;
   profile.first_bad = walk.first_bad;
-  if (profile.rows == 0)
-    throw Error(profile.first_bad.empty() ? Format("{}: it has no row", options.paths.front())
-                                          : profile.first_bad);
+  if (profile.rows == 0 && !profile.first_bad.empty()) throw Error(profile.first_bad);
+  if (profile.rows == 0) ThrowNoRows(options.paths);
   return profile;
 }
 

@@ -78,11 +78,22 @@ std::vector<std::string> SplitLine(const DataSchema& schema, std::string_view li
 
 std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_view line,
                                         const std::string& where) {
+  if (line.empty()) throw Error(Format("{}: expected a heading, got an empty line", where));
   std::vector<std::string> columns = SplitLine(schema, line, where);
   std::set<std::string> seen;
   for (const std::string& column : columns)
     if (!seen.insert(column).second)
       throw Error(Format("{}: two columns are called '{}'", where, column));
+  return columns;
+}
+
+std::vector<std::string> TakeHeading(const DataSchema& schema, TextPiece& piece) {
+  if (piece.lines == 0)
+    throw Error(Format("{}: expected a heading, got an empty file", piece.path));
+  std::vector<std::string> columns =
+      HeadingColumns(schema, TakeLine(piece.text), Format("{}:1", piece.path));
+  ++piece.first_line;
+  --piece.lines;
   return columns;
 }
 

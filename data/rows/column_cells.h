@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "data/rows/line_cells.h"
+#include "data/rows/text_pieces.h"
 #include "data/schema/data_schema.h"
 
 namespace tessera {
@@ -34,10 +35,13 @@ std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
 // a cell does.
 std::vector<std::string> SplitLine(const DataSchema& schema, std::string_view line,
                                    const std::string& where);
-// The columns that a heading names. Throws Error, which begins with `where`, for one that names two
-// alike, or ends inside a quote.
+// The columns that a heading names. Throws Error, which begins with `where`, for an empty one, and
+// one that names two alike or ends inside a quote.
 std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_view line,
                                         const std::string& where);
+// Takes the heading off the first piece of a file, and returns its columns. Throws Error, naming
+// file and line, as HeadingColumns, and for a file without a line.
+std::vector<std::string> TakeHeading(const DataSchema& schema, TextPiece& piece);
 
 class ColumnCells {
  public:

@@ -220,19 +220,11 @@ bool TextRowReader::TakesLastRow(const RowBlock& block) const {
 }
 
 // Finds the columns in a piece that begins a file.
-void TextRowReader::TakeHeading(TextPiece& text) {
+void TextRowReader::BeginFile(TextPiece& text) {
   const DataSchema& schema = rules_->schema();
   if (schema.format == RowFormat::kJsonl) return;
-  const std::string where = Format("{}:1", text.path);
-  std::vector<std::string> columns = schema.columns;
-  if (columns.empty()) {
-    if (text.lines == 0)
-      throw Error(Format("{}: expected a heading, got an empty file", text.path));
-    columns = HeadingColumns(schema, TakeLine(text.text), where);
-    ++text.first_line;
-    --text.lines;
-  }
-  columns_ = FindColumns(schema, columns, rules_->columns(), where);
+  const auto columns = schema.columns.empty() ? TakeHeading(schema, text) : schema.columns;
+  columns_ = FindColumns(schema, columns, rules_->columns(), Format("{}:1", text.path));
 }
 
 // The share of a piece of the range, which begins where its first row does.
@@ -250,7 +242,7 @@ RowShare TextRowReader::ShareOf(const RowLines& lines) {
 bool TextRowReader::ReadPiece(Piece& piece) {
   RowLines& lines = piece.lines;
   while (next_row_ < range_.last && text_.Next(lines.text)) {
-    if (lines.text.first_line == 1) TakeHeading(lines.text);
+    if (lines.text.first_line == 1) BeginFile(lines.text);
     lines.columns = columns_;
     lines.first_row = next_row_;
     next_row_ += lines.text.lines;

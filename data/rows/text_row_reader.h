@@ -73,7 +73,7 @@ class TextRowReader {
   // Reads a piece of which rows are wanted; false at the end.
   bool ReadPiece(Piece& piece);
   void ParsePiece(size_t slot);
-  void TakeHeading(TextPiece& text);
+  void BeginFile(TextPiece& text);
   RowShare ShareOf(const RowLines& lines);
   void FindKey();
   bool TakesLine(int64_t row) const;

@@ -225,8 +225,6 @@ TEST(ProfileRows, MissingCellsMayTellTheLabel) {
 TEST(ProfileRows, SaysWhatIsWrong) {
   EXPECT_THAT(ErrorOf([] { Profile("rows.dat", "a\n"); }),
               HasSubstr("its name does not tell its format"));
-  EXPECT_THAT(ErrorOf([] { Profile("none.csv", ""); }), HasSubstr("it has no line"));
-  EXPECT_THAT(ErrorOf([] { Profile("head.csv", "a,b\n"); }), HasSubstr("it has no row"));
   EXPECT_THAT(ErrorOf([] { Profile("bad.csv", "a,b\n1,2,3\n"); }),
               HasSubstr("bad.csv:2: expected 2 columns, got 3"));
   const RowsProfile profile = Profile("visits.csv", Visits());
@@ -234,6 +232,31 @@ TEST(ProfileRows, SaysWhatIsWrong) {
               HasSubstr("there is no column 'clicked'"));
   EXPECT_THAT(ErrorOf([&] { ProposeColumns(profile, {"shelf"}); }),
               HasSubstr("column 'shelf' is not one number a row"));
+}
+
+TEST(ProfileRows, SaysWhichFilesAreEmpty) {
+  const std::string none = WriteFile("none.csv", ""), head = WriteFile("head.csv", "a,b\n"),
+                    blank = WriteFile("blank.csv", "\n"),
+                    rows = WriteFile("rows.csv", "a,b\n1,2\n"), json = WriteFile("none.jsonl", "");
+  const auto error = [](const std::vector<std::string>& paths,
+                        const std::vector<std::string>& columns = {}) {
+    return ErrorOf([&] { ProfileRows({.paths = paths, .columns = columns}); });
+  };
+  EXPECT_EQ(error({none}), none + ": expected a heading, got an empty file");
+  EXPECT_EQ(error({none, rows}), none + ": expected a heading, got an empty file");
+  EXPECT_EQ(error({rows, none}), none + ": expected a heading, got an empty file");
+  EXPECT_EQ(error({blank, rows}), blank + ":1: expected a heading, got an empty line");
+  EXPECT_EQ(error({rows, blank}), blank + ":1: expected a heading, got an empty line");
+  EXPECT_EQ(error({head}), head + ": expected rows, got none");
+  EXPECT_EQ(error({head, head}), head + " and 1 other file: expected rows, got none");
+  EXPECT_EQ(error({json, json, json}), json + " and 2 other files: expected rows, got none");
+  EXPECT_EQ(error({none}, {"a", "b"}), none + ": expected rows, got none");
+  EXPECT_EQ(ProfileRows({.paths = {head, rows}}).rows, 1);
+  // Errors about the first line name its file, which is the second.
+  const std::string twice = WriteFile("twice.csv", "a,a\n1,2\n");
+  EXPECT_EQ(error({json, WriteFile("list.jsonl", "[1]\n")}),
+            testing::TempPath("list.jsonl") + ":1: expected a JSON object a line");
+  EXPECT_EQ(error({twice}), twice + ":1: two columns are called 'a'");
 }
 
 }  // namespace

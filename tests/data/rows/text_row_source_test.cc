@@ -307,6 +307,7 @@ TEST(TextRowSource, EveryFileHasItsHeading) {
             ":1: there is no column 'x'; there are x;y; all is one column: is the delimiter ';'?");
   EXPECT_EQ(error("x,x\n"), ":1: two columns are called 'x'");
   EXPECT_EQ(error(""), ": expected a heading, got an empty file");
+  EXPECT_EQ(error("\nx,y\n1,2\n"), ":1: expected a heading, got an empty line");
   EXPECT_EQ(error("x,\"y\n"), ":1: a quote does not end in its line, which a row is");
   EXPECT_EQ(error("x,y\n\n"),
             ":2: expected 2 columns, got a blank line; --skip-bad-lines leaves blank lines out");
@@ -326,7 +327,7 @@ std::string Zstd(std::string_view text) {
 
 // A frame without text (RFC 8878, 3.1.2), as pzstd writes before each frame.
 std::string SkippableFrame(char kind, std::string_view bytes) {
-  return std::string{static_cast<char>(0x50 + kind), 0x2a, 0x4d, 0x18,
+  return std::string{static_cast<char>(0x50 + kind),  0x2a, 0x4d, 0x18,
                      static_cast<char>(bytes.size()), 0,    0,    0} +
          std::string(bytes);
 }
