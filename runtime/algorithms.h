@@ -35,6 +35,11 @@ SortedPairs<Key> SortPairs(Context& ctx, Key* keys, Key* keys_scratch, uint32_t*
 template <typename Key>
 void SelectRunStarts(Context& ctx, const Key* keys, int64_t n, uint32_t* starts, uint32_t* count);
 
+// numbers[i] = how many places j in [0, i] begin a run of equal keys, or have flags[j] != 0.
+template <typename Key>
+void NumberRuns(Context& ctx, const Key* keys, int64_t n, uint32_t* numbers);
+void NumberFlagged(Context& ctx, const uint8_t* flags, int64_t n, uint32_t* numbers);
+
 // The places i with flags[i] != 0, rising, and their number. Places: int32_t, int64_t.
 template <typename Place>
 void SelectFlagged(Context& ctx, const uint8_t* flags, int64_t n, Place* places, Place* count);

@@ -47,6 +47,32 @@ struct Flagged {
   TESSERA_HD bool operator()(Place i) const { return flags[i] != 0; }
 };
 
+// 1 for each place that `wanted` names, else 0, as an iterator.
+template <typename Predicate>
+struct Ones {
+  using value_type = uint32_t;
+  using difference_type = int64_t;
+  using pointer = const uint32_t*;
+  using reference = uint32_t;
+  using iterator_category = std::random_access_iterator_tag;
+  Predicate wanted;
+  int64_t first = 0;
+  TESSERA_HD uint32_t operator[](int64_t i) const {
+    return wanted(static_cast<uint32_t>(first + i)) ? 1 : 0;
+  }
+  TESSERA_HD uint32_t operator*() const { return (*this)[0]; }
+  TESSERA_HD Ones operator+(int64_t i) const { return {wanted, first + i}; }
+};
+
+template <typename Predicate>
+void NumberPlaces(Context& ctx, int64_t n, uint32_t* numbers, const Predicate& wanted) {
+  if (n == 0) return;
+  WithStorage(ctx, [&](void* storage, size_t& bytes) {
+    return cub::DeviceScan::InclusiveSum(storage, bytes, Ones<Predicate>{wanted}, numbers, n,
+                                         CudaStream(ctx.stream()));
+  });
+}
+
 template <typename Place, typename Predicate>
 void SelectPlaces(Context& ctx, int64_t n, Place* places, Place* count, const Predicate& wanted) {
   WithStorage(ctx, [&](void* storage, size_t& bytes) {
@@ -117,6 +143,16 @@ void SelectRunStarts(Context& ctx, const Key* keys, int64_t n, uint32_t* starts,
 }
 template void SelectRunStarts(Context&, const uint32_t*, int64_t, uint32_t*, uint32_t*);
 template void SelectRunStarts(Context&, const uint64_t*, int64_t, uint32_t*, uint32_t*);
+
+template <typename Key>
+void NumberRuns(Context& ctx, const Key* keys, int64_t n, uint32_t* numbers) {
+  NumberPlaces(ctx, n, numbers, BeginsRun<Key>{keys});
+}
+template void NumberRuns(Context&, const uint32_t*, int64_t, uint32_t*);
+template void NumberRuns(Context&, const uint64_t*, int64_t, uint32_t*);
+void NumberFlagged(Context& ctx, const uint8_t* flags, int64_t n, uint32_t* numbers) {
+  NumberPlaces(ctx, n, numbers, Flagged<uint32_t>{flags});
+}
 
 template <typename Place>
 void SelectFlagged(Context& ctx, const uint8_t* flags, int64_t n, Place* places, Place* count) {

@@ -56,7 +56,7 @@ void DiskSide::WriteSlots(Context& ctx, const CacheView& view, const std::vector
   const Tensor staging = Staging(ctx, std::ssize(rows)), list = PinnedCopy(ctx, slots);
   const CacheView staged = Staged(view, staging);
   DispatchDevice(ctx.device(), [&](auto on) {
-    CacheRun(on, ctx, staged).Stage(list.data<int64_t>(), std::ssize(rows), /*fill=*/false);
+    CacheRun(on, ctx).Stage(staged, list.data<int64_t>(), std::ssize(rows), /*fill=*/false);
   });
   ctx.Sync();
   table_->log().Write(rows, static_cast<const char*>(staging.raw_data()), table_->staged_bytes());
@@ -68,12 +68,12 @@ void DiskSide::Fill(Context& ctx, const CacheView& view, const Tensor& slots,
   staged.RecordStream(ctx);
   const CacheView from = Staged(view, staged);
   DispatchDevice(ctx.device(), [&](auto on) {
-    CacheRun(on, ctx, from).Stage(slots.data<int64_t>(), slots.numel(), /*fill=*/true);
+    CacheRun(on, ctx).Stage(from, slots.data<int64_t>(), slots.numel(), /*fill=*/true);
   });
 }
 
 void DiskSide::Prefetch(Context& ctx, const CacheView& view, int64_t call,
-                        const BatchTensors& batch) {
+                        const BatchMemory& batch) {
   ctx.Sync();
   const auto count = static_cast<size_t>(batch.num_moves.data<int32_t>()[0]);
   if (count == 0) return;
@@ -110,11 +110,14 @@ void DiskSide::FinishReads(Context& ctx, const CacheView& view, int64_t up_to_ca
   }
 }
 
-void DiskSide::LoadScratch(Context& ctx, const CacheView& view, const BatchTensors& batch,
+void DiskSide::LoadScratch(Context& ctx, const CacheView& view, const MovedTable& batch,
                            int64_t conflicts, int64_t room) {
   if (conflicts == 0) return;
-  const Tensor list = DispatchDevice(
-      ctx.device(), [&](auto on) { return CacheRun(on, ctx, view).LoadScratch(batch, room); });
+  const Tensor list = DispatchDevice(ctx.device(), [&](auto on) {
+    const CacheRun run(on, ctx);
+    run.LoadScratch({&batch, 1});
+    return run.ListOfScratch(batch, room);
+  });
   ctx.Sync();
   const RowsOfSlots read = ScratchOnDisk(view, list, conflicts);
   if (read.rows.empty()) return;
@@ -123,11 +126,14 @@ void DiskSide::LoadScratch(Context& ctx, const CacheView& view, const BatchTenso
   Fill(ctx, view, PinnedCopy(ctx, read.slots), staged);
 }
 
-void DiskSide::StoreScratch(Context& ctx, const CacheView& view, const BatchTensors& batch,
+void DiskSide::StoreScratch(Context& ctx, const CacheView& view, const MovedTable& batch,
                             int64_t conflicts, int64_t room) {
   if (conflicts == 0) return;
-  const Tensor list = DispatchDevice(
-      ctx.device(), [&](auto on) { return CacheRun(on, ctx, view).StoreScratch(batch, room); });
+  const Tensor list = DispatchDevice(ctx.device(), [&](auto on) {
+    const CacheRun run(on, ctx);
+    run.StoreScratch({&batch, 1});
+    return run.ListOfScratch(batch, room);
+  });
   ctx.Sync();
   const RowsOfSlots written = ScratchOnDisk(view, list, conflicts);
   WriteSlots(ctx, view, written.rows, written.slots);
@@ -136,7 +142,7 @@ void DiskSide::StoreScratch(Context& ctx, const CacheView& view, const BatchTens
 void DiskSide::Flush(Context& ctx, const CacheView& view) {
   table_->log().CheckWritten();
   const auto [list, count] =
-      DispatchDevice(ctx.device(), [&](auto on) { return CacheRun(on, ctx, view).TakeDirty(); });
+      DispatchDevice(ctx.device(), [&](auto on) { return CacheRun(on, ctx).TakeDirty(view); });
   ctx.Sync();
   const int64_t dirty = count.data<int64_t>()[0];
   const int64_t *const lines = list.data<int64_t>(), *const rows = lines + list.dim(1);

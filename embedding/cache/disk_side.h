@@ -29,14 +29,14 @@ class DiskSide {
   DiskTable& table() { return *table_; }
 
   // After the steps of a prefetch, calls rising. Waits for the device.
-  void Prefetch(Context& ctx, const CacheView& view, int64_t call, const BatchTensors& batch);
+  void Prefetch(Context& ctx, const CacheView& view, int64_t call, const BatchMemory& batch);
   // Throws Error for what cannot be read; it may be called again.
   void FinishReads(Context& ctx, const CacheView& view, int64_t up_to_call);
   // REQUIRES: all reads are finished, where there are conflicts. Wait for the device.
-  void LoadScratch(Context& ctx, const CacheView& view, const BatchTensors& batch,
-                   int64_t conflicts, int64_t room);
-  void StoreScratch(Context& ctx, const CacheView& view, const BatchTensors& batch,
-                    int64_t conflicts, int64_t room);
+  void LoadScratch(Context& ctx, const CacheView& view, const MovedTable& batch, int64_t conflicts,
+                   int64_t room);
+  void StoreScratch(Context& ctx, const CacheView& view, const MovedTable& batch, int64_t conflicts,
+                    int64_t room);
   void Flush(Context& ctx, const CacheView& view);
 
  private:

@@ -3,25 +3,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 #include <utility>
 
-#include "embedding/cache/disk_side.h"
-#include "embedding/cache/row_cache_impl.h"
+#include "embedding/cache/cache_calls.h"
+#include "embedding/cache/row_cache_state.h"
 #include "runtime/device/dispatch.h"
-#include "runtime/staging.h"
 
 namespace tessera {
 namespace {
 
-using internal::RowPart;
-using internal::RowParts;
-
 int64_t RowBytes(const Tensor& part) { return part.nbytes() / part.dim(0); }
-
-Shape WithRows(Shape shape, int64_t rows) {
-  shape[0] = rows;
-  return shape;
-}
 
 void CheckParts(const Context& ctx, const std::vector<Tensor>& parts) {
   TESSERA_CHECK(!parts.empty() && parts.size() <= size_t{internal::kMaxRowParts},
@@ -51,121 +43,41 @@ int64_t NumSets(const std::vector<Tensor>& parts, const CacheConfig& config) {
   return std::min(sets, (rows + ways - 1) / ways);
 }
 
-// The largest power of 2 up to 16 that divides the length of a row, its address in the table (on
-// disk: in the staged records), and that in the slots.
-int PieceBytes(int64_t row_bytes, uint64_t in_table, const Tensor& slots) {
-  const uint64_t all = static_cast<uint64_t>(row_bytes) | in_table |
-                       reinterpret_cast<uint64_t>(slots.raw_data()) | 16u;
-  return static_cast<int>(all & (~all + 1));
+// Checks what a prefetch was given; returns the number of ids.
+int64_t CheckedIds(const Context& ctx, std::span<const CachedIds> features, const Tensor& slots) {
+  CheckDevice(ctx, "row cache", slots);
+  TESSERA_CHECK(
+      slots.dtype() == DType::kI64 && slots.is_contiguous() && slots.numel() < int64_t{1} << 31,
+      "row cache: slots {} of {}; expected i64, contiguous, fewer than 2^31", slots.shape(),
+      slots.dtype());
+  int64_t num_ids = 0;
+  for (const CachedIds& f : features) {
+    CheckDevice(ctx, "row cache", f.ids);
+    VisitIndexType(f.ids.dtype(), "ids", []<typename>() {});
+    TESSERA_CHECK(f.ids.is_contiguous() && f.ids.numel() == slots.numel() && f.begin >= 0 &&
+                      f.begin <= f.end && f.end <= slots.numel(),
+                  "row cache: ids [{}, {}) of {} with {} slots", f.begin, f.end, f.ids.shape(),
+                  slots.numel());
+    num_ids += f.end - f.begin;
+  }
+  TESSERA_CHECK_LT(num_ids, int64_t{1} << 31, "row cache: ids of a batch");
+  return num_ids;
+}
+
+// `all`: requests or uses.
+template <typename Item>
+void CheckCaches(std::span<const Item> all) {
+  std::set<const RowCache*> caches;
+  for (const Item& item : all) {
+    TESSERA_CHECK(item.cache != nullptr, "row caches: number {} of {} is null", caches.size(),
+                  all.size());
+    TESSERA_CHECK(caches.insert(item.cache).second,
+                  "row caches: number {} of {} came before; a call names each cache once",
+                  caches.size(), all.size());
+  }
 }
 
 }  // namespace
-
-struct RowCache::Batch::State {
-  internal::BatchTensors tensors;
-  Tensor slots;                             // the caller's
-  std::unique_ptr<HostCopy> num_conflicts;  // null where nobody asks for it
-  int64_t call = 0;
-
-  int64_t Conflicts() const { return num_conflicts->Wait().data<int32_t>()[0]; }
-  void RecordStream(const Context& ctx) const {
-    for (const Tensor& t : {tensors.rows, tensors.slots, tensors.count, tensors.conflicts,
-                            tensors.num_conflicts, slots})
-      t.RecordStream(ctx);
-  }
-};
-
-struct RowCache::State {
-  CacheConfig config;
-  std::vector<Tensor> tables, slots;  // parts
-  std::unique_ptr<internal::DiskSide> disk;
-  Tensor row_ids, ranks, locks, dirty, counters;
-  int64_t sets = 1, scratch = 0, calls = 0;
-  std::vector<std::shared_ptr<Batch::State>> pending;
-  const Batch::State* loaded = nullptr;  // whose rows are in scratch
-  bool holds_updates = false;
-  Event last_call;
-  void* last_stream = nullptr;
-
-  int64_t num_rows() const { return tables[0].dim(0); }
-  // Whether the host has to know which rows of a batch found no line: room for them is made by that
-  // number, or they come from a disk.
-  bool AsksForConflicts() const { return disk != nullptr || config.scratch_rows > 0; }
-  int64_t lines() const { return sets * config.ways; }
-
-  internal::CacheView View() const {
-    return {{internal::RowHash::Of(num_rows()), sets, config.ways,
-             config.policy == CachePolicy::kLfu, row_ids.data<int64_t>(), ranks.data<int64_t>(),
-             locks.data<int32_t>(), dirty.data<uint8_t>()},
-            Parts(),
-            num_rows(),
-            counters.data<int64_t>()};
-  }
-  RowParts Parts() const {
-    RowParts parts;
-    parts.on_disk = disk != nullptr;
-    for (size_t p = 0; p < tables.size(); ++p) {
-      const int64_t row_bytes = RowBytes(tables[p]);
-      char* const in_slots = static_cast<char*>(slots[p].raw_data());
-      char* const table = disk ? in_slots : static_cast<char*>(tables[p].raw_data());
-      const auto address = disk ? static_cast<uint64_t>(disk->table().offset(static_cast<int>(p)))
-                                : reinterpret_cast<uint64_t>(table);
-      const int piece_bytes = PieceBytes(row_bytes, address, slots[p]);
-      parts.part[parts.count++] = {.table = table,
-                                   .slots = in_slots,
-                                   .row_bytes = row_bytes,
-                                   .table_stride = disk ? disk->table().staged_bytes() : row_bytes,
-                                   .piece_bytes = piece_bytes,
-                                   .first_piece = parts.pieces};
-      parts.pieces += row_bytes / piece_bytes;
-    }
-    return parts;
-  }
-
-  // Slots that never held a row are 0, so that a reader of all slots finds valid numbers.
-  void MakeSlots(Context& ctx) {
-    for (const Tensor& table : tables)
-      slots.push_back(
-          Tensor::Zeros(ctx, WithRows(table.shape(), lines() + scratch), table.dtype()));
-    row_ids = Tensor::Full(ctx, {lines() + scratch}, -1, DType::kI64);
-    ranks = Tensor::Full(ctx, {lines()}, -1, DType::kI64);
-    locks = Tensor::Zeros(ctx, {lines()}, DType::kI32);
-    dirty = Tensor::Zeros(ctx, {lines()}, DType::kU8);
-  }
-  void GrowScratch(Context& ctx, int64_t rows) {
-    scratch = rows;
-    loaded = nullptr;
-    const auto grow = [&](Tensor& tensor) {
-      const Tensor wider =
-          Tensor::Zeros(ctx, WithRows(tensor.shape(), lines() + scratch), tensor.dtype());
-      wider.Rows(0, lines()).CopyFrom(ctx, tensor.Rows(0, lines()));
-      tensor = wider;
-    };
-    for (Tensor& part : slots) grow(part);
-    grow(row_ids);
-  }
-
-  void RecordStream(const Context& ctx) const {
-    for (const Tensor& t : slots) t.RecordStream(ctx);
-    if (!disk)
-      for (const Tensor& t : tables) t.RecordStream(ctx);
-    for (const Tensor& t : {row_ids, ranks, locks, dirty, counters}) t.RecordStream(ctx);
-  }
-
-  // Waits for the reads of a batch's prefetch and of earlier ones; for all reads if the batch has
-  // rows without a line, since these may move between lines and scratch.
-  void FinishReads(Context& ctx, const Batch::State& batch) {
-    if (!disk) return;
-    const bool all = batch.Conflicts() > 0;
-    disk->FinishReads(ctx, View(), all ? calls : batch.call);
-  }
-
-  Batch::State& Pending(const Batch& batch) const {
-    TESSERA_CHECK(std::find(pending.begin(), pending.end(), batch.state_) != pending.end(),
-                  "row cache: a batch that was not prefetched, or is released already");
-    return *batch.state_;
-  }
-};
 
 RowCache::RowCache(Context& ctx, std::vector<Tensor> parts, const CacheConfig& config,
                    std::shared_ptr<DiskTable> disk)
@@ -224,128 +136,59 @@ void RowCache::Leave(Context& ctx) {
 
 RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> features,
                                    const Tensor& slots) {
-  CheckDevice(ctx, "row cache", slots);
-  TESSERA_CHECK(
-      slots.dtype() == DType::kI64 && slots.is_contiguous() && slots.numel() < int64_t{1} << 31,
-      "row cache: slots {} of {}; expected i64, contiguous, fewer than 2^31", slots.shape(),
-      slots.dtype());
-  Batch batch;
-  batch.state_ = std::make_shared<Batch::State>();
-  batch.state_->slots = slots;
-  internal::BatchTensors& tensors = batch.state_->tensors;
-  for (const CachedIds& f : features) {
-    CheckDevice(ctx, "row cache", f.ids);
-    VisitIndexType(f.ids.dtype(), "ids", []<typename>() {});
-    TESSERA_CHECK(f.ids.is_contiguous() && f.ids.numel() == slots.numel() && f.begin >= 0 &&
-                      f.begin <= f.end && f.end <= slots.numel(),
-                  "row cache: ids [{}, {}) of {} with {} slots", f.begin, f.end, f.ids.shape(),
-                  slots.numel());
-    tensors.num_ids += f.end - f.begin;
-  }
-  TESSERA_CHECK_LT(tensors.num_ids, int64_t{1} << 31, "row cache: ids of a batch");
-
-  State& s = *state_;
-  if (s.disk) s.disk->table().log().CheckWritten();
-  Enter(ctx);
-  ReleaseAbandoned(ctx);
-  batch.state_->call = ++s.calls;
-  if (tensors.num_ids > 0) {
-    const internal::CacheView view = s.View();
-    DispatchDevice(ctx.device(), [&](auto on) {
-      internal::CacheRun(on, ctx, view).Prefetch(s.calls, features, slots, tensors);
-    });
-    // The number of rows without a line is read when the batch is loaded, if at all: a prefetch
-    // waits for nothing.
-    if (s.AsksForConflicts())
-      batch.state_->num_conflicts = std::make_unique<HostCopy>(ctx, tensors.num_conflicts);
-    if (s.disk) {
-      s.disk->Prefetch(ctx, view, s.calls, tensors);
-      tensors.moves = tensors.num_moves = {};
-    }
-  }
-  s.pending.push_back(batch.state_);
-  Leave(ctx);
-  return batch;
+  const Request request = {this, {features.begin(), features.end()}, slots};
+  return PrefetchAll(ctx, {&request, 1})[0];
 }
 
-void RowCache::ReserveScratch(Context& ctx, const Batch::State& batch) {
-  State& s = *state_;
-  // If scratch has room for all ids of the batch, the host need not wait for the count.
-  const int64_t most = std::min(batch.tensors.num_ids, s.num_rows());
-  if (most <= s.scratch) return;
-  // A little more than asked for: batches that grow step by step do not move the slots each time.
-  if (!s.AsksForConflicts()) return s.GrowScratch(ctx, std::min(most + most / 8, s.num_rows()));
-  const int64_t needed = batch.Conflicts();
-  if (needed <= s.scratch) return;
-  // Work on ctx may still use the slots that are about to be freed.
-  ctx.Sync();
-  s.GrowScratch(ctx, std::min(std::max(needed, 2 * s.scratch), s.num_rows()));
+std::vector<RowCache::Batch> RowCache::PrefetchAll(Context& ctx,
+                                                   std::span<const Request> requests) {
+  CheckCaches(requests);
+  std::vector<Batch> batches(requests.size());
+  std::vector<internal::CacheCalls::Prefetching> calls;
+  for (size_t r = 0; r < requests.size(); ++r) {
+    const Request& request = requests[r];
+    batches[r].state_ = std::make_shared<Batch::State>();
+    batches[r].state_->rows.num_ids = CheckedIds(ctx, request.features, request.slots);
+    batches[r].state_->slots = request.slots;
+    calls.push_back({request.cache, request.features, batches[r].state_});
+  }
+  internal::CacheCalls(ctx).Prefetch(calls);
+  return batches;
 }
 
 void RowCache::Load(Context& ctx, const Batch& batch) {
-  State& s = *state_;
-  const Batch::State& b = s.Pending(batch);
-  Enter(ctx);
-  if (s.loaded != &b && b.tensors.num_ids > 0) {
-    b.RecordStream(ctx);
-    s.FinishReads(ctx, b);
-    ReserveScratch(ctx, b);
-    s.loaded = nullptr;  // scratch is written from here on
-    const internal::CacheView view = s.View();
-    if (s.disk)
-      s.disk->LoadScratch(ctx, view, b.tensors, b.Conflicts(), s.scratch);
-    else
-      DispatchDevice(ctx.device(), [&](auto on) {
-        internal::CacheRun(on, ctx, view).LoadScratch(b.tensors, s.scratch);
-      });
-  }
-  s.loaded = &b;
-  Leave(ctx);
+  const Use use = {this, batch};
+  LoadAll(ctx, {&use, 1});
+}
+
+void RowCache::LoadAll(Context& ctx, std::span<const Use> uses) {
+  CheckCaches(uses);
+  std::vector<internal::CacheCalls::Using> calls;
+  for (const Use& u : uses) calls.push_back({u.cache, &u.cache->state_->Pending(u.batch)});
+  internal::CacheCalls(ctx).Load(calls);
 }
 
 void RowCache::Release(Context& ctx, const Batch& batch, bool updated) {
-  Batch::State& b = state_->Pending(batch);
-  TESSERA_CHECK(!updated || state_->loaded == &b,
-                "row cache: a batch was updated that was not the last to be loaded");
-  Enter(ctx);
-  ReleaseNow(ctx, b, updated);
-  Leave(ctx);
+  const Use use = {this, batch, updated};
+  ReleaseAll(ctx, {&use, 1});
 }
 
-void RowCache::ReleaseNow(Context& ctx, Batch::State& batch, bool updated) {
-  State& s = *state_;
-  if (batch.tensors.num_ids > 0) {
-    batch.RecordStream(ctx);
-    if (updated) s.FinishReads(ctx, batch);
-    s.holds_updates = s.holds_updates || updated;
-    const internal::CacheView view = s.View();
-    if (updated && s.disk)
-      s.disk->StoreScratch(ctx, view, batch.tensors, batch.Conflicts(), s.scratch);
-    DispatchDevice(ctx.device(), [&](auto on) {
-      const internal::CacheRun run(on, ctx, view);
-      if (updated && !s.disk) run.StoreScratch(batch.tensors, s.scratch);
-      run.Unlock(batch.tensors, updated);
-    });
+void RowCache::ReleaseAll(Context& ctx, std::span<const Use> uses) {
+  CheckCaches(uses);
+  std::vector<internal::CacheCalls::Using> calls;
+  for (const Use& u : uses) {
+    calls.push_back({u.cache, &u.cache->state_->Pending(u.batch), u.updated});
+    TESSERA_CHECK(!u.updated || u.cache->state_->loaded == calls.back().batch,
+                  "row cache: a batch was updated that was not the last to be loaded");
   }
-  if (s.loaded == &batch) s.loaded = nullptr;
-  std::erase_if(s.pending, [&](const auto& p) { return p.get() == &batch; });
-}
-
-// A batch whose only owner is this list cannot be released by its caller any more: it would hold
-// its lines for ever.
-void RowCache::ReleaseAbandoned(Context& ctx) {
-  const std::vector<std::shared_ptr<Batch::State>> pending = std::exchange(state_->pending, {});
-  for (const auto& batch : pending)
-    if (batch.use_count() > 1) state_->pending.push_back(batch);
-  for (const auto& batch : pending)
-    if (batch.use_count() == 1) ReleaseNow(ctx, *batch, /*updated=*/false);
+  internal::CacheCalls(ctx).Release(calls);
 }
 
 void RowCache::Flush(Context& ctx) {
   InOrder(ctx, [&] {
     const internal::CacheView view = state_->View();
     if (state_->disk) return state_->disk->Flush(ctx, view);
-    DispatchDevice(ctx.device(), [&](auto on) { internal::CacheRun(on, ctx, view).Flush(); });
+    DispatchDevice(ctx.device(), [&](auto on) { internal::CacheRun(on, ctx).Flush(view); });
   });
   state_->holds_updates = false;
 }
@@ -355,7 +198,7 @@ bool RowCache::holds_updates() const { return state_->holds_updates; }
 void RowCache::Reset(Context& ctx) {
   State& s = *state_;
   InOrder(ctx, [&] {
-    ReleaseAbandoned(ctx);
+    internal::CacheCalls(ctx).ReleaseAbandoned(*this);
     TESSERA_CHECK(s.pending.empty(), "row cache: Reset while {} prefetched batches are pending",
                   s.pending.size());
     for (const Tensor& part : s.slots) part.Fill(ctx, 0);

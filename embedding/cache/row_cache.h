@@ -27,7 +27,8 @@
 // disk_side.h says what differs.
 //
 // One cache a table, not one for many: rows of one width and one set of states then need no common
-// format, and size, policy and statistics are the table's own.
+// format, and size, policy and statistics are the table's own. The calls of a batch exist for many
+// caches at once, and do the same for each: on a GPU in as few launches and allocations as for one.
 #include <memory>
 #include <span>
 #include <vector>
@@ -38,6 +39,9 @@
 namespace tessera {
 
 class DiskTable;
+namespace internal {
+class CacheCalls;
+}
 
 // Counts since the cache was made. Rows are distinct rows of a batch.
 struct CacheStats {
@@ -68,8 +72,21 @@ class RowCache {
 
    private:
     friend class RowCache;
+    friend class internal::CacheCalls;
     struct State;
     std::shared_ptr<State> state_;
+  };
+
+  // These tell a call for many caches what to do with one; a call names each cache once.
+  struct Request {
+    RowCache* cache = nullptr;
+    std::vector<CachedIds> features;
+    Tensor slots;
+  };
+  struct Use {
+    RowCache* cache = nullptr;
+    Batch batch;
+    bool updated = false;  // for ReleaseAll
   };
 
   // Makes a cache of `parts`: the table's weights [E, D], then its states, [E, D] or [E]; all
@@ -102,6 +119,12 @@ class RowCache {
   void Load(Context& ctx, const Batch& batch);
   // updated: the slots were changed. REQUIRES: then, Load(batch) was the last Load.
   void Release(Context& ctx, const Batch& batch, bool updated);
+  // These do the same for many caches, all of ctx's device. They throw Error, before any cache has
+  // changed, for a null cache, one that comes twice, and what the calls of one cache refuse.
+  // PrefetchAll returns the batch of each.
+  static std::vector<Batch> PrefetchAll(Context& ctx, std::span<const Request> requests);
+  static void LoadAll(Context& ctx, std::span<const Use> uses);
+  static void ReleaseAll(Context& ctx, std::span<const Use> uses);
   // Batches that were prefetched and not released.
   int64_t pending() const;
 
@@ -125,13 +148,11 @@ class RowCache {
   CacheStats StatsSync(Context& ctx);
 
  private:
+  friend class internal::CacheCalls;
   struct State;
   void Enter(Context& ctx);
   void Leave(Context& ctx);
   void FinishReads(Context& ctx);
-  void ReleaseAbandoned(Context& ctx);
-  void ReleaseNow(Context& ctx, Batch::State& batch, bool updated);
-  void ReserveScratch(Context& ctx, const Batch::State& batch);
   std::unique_ptr<State> state_;
 };
 

@@ -1,5 +1,6 @@
 // The row cache with "device" memory that is the host's.
 #include "embedding/cache/row_cache_run.h"
+#include "embedding/lookup/feature_items.h"
 #include "embedding/update/sort_occurrences.h"
 #include "runtime/for_each.h"
 #include "runtime/tensor.h"
@@ -12,36 +13,51 @@ struct CacheMachine<OnCpu> {
   static constexpr int64_t kGrain = 1024;
 
   template <typename Fn>
+  void ForEachId(std::span<const KeyedIds> features, const Fn& fn) const {
+    ForEachItem(OnCpu{}, ctx, features, kGrain, fn);
+  }
+  template <typename Fn>
+  void ForEachOf(std::span<const CachedTable> tables, const Fn& fn) const {
+    for (const CachedTable& t : tables) ForEach(fn.Count(t), [&](int64_t i) { fn(t, i); });
+  }
+  template <typename Fn>
+  void ForEachPieceOf(std::span<const MovedTable> tables, const Fn& fn) const {
+    for (const MovedTable& t : tables)
+      ForEach(fn.Count(t), [&](int64_t i) {
+        for (int64_t index = 0; index < t.parts.pieces; ++index) fn(t, i, index);
+      });
+  }
+  template <typename Fn>
   void ForEach(int64_t n, const Fn& fn) const {
     internal::ForEach(OnCpu{}, ctx, n, kGrain, fn);
   }
   template <typename Count, typename Fn>
-  void ForEachOf(const Count* count, int64_t each, int64_t /*most*/, const Fn& fn) const {
+  void ForEachUpTo(const Count* count, int64_t each, int64_t /*most*/, const Fn& fn) const {
     ForEach(static_cast<int64_t>(*count) * each, fn);
   }
 
   template <typename Key>
-  void Sort(Tensor& keys, Tensor& places, int bits) const {
-    const int64_t n = keys.numel();
+  SortableIds<Key> Sort(const SortableIds<Key>& ids, int64_t n, int bits) const {
     const auto size = static_cast<size_t>(n);
     std::vector<Occurrence<Key>> pairs(size), scratch(size);
-    for (int64_t i = 0; i < n; ++i)
-      pairs[static_cast<size_t>(i)] = {KeysOf<Key>(keys)[i], Counts(places)[i]};
+    for (size_t i = 0; i < size; ++i) pairs[i] = {ids.keys[i], ids.places[i]};
     const Occurrence<Key>* sorted =
         SortOccurrences(ctx, pairs.data(), scratch.data(), n, int64_t{1} << bits);
-    for (int64_t i = 0; i < n; ++i) {
-      KeysOf<Key>(keys)[i] = sorted[i].row;
-      Counts(places)[i] = sorted[i].payload;
+    for (size_t i = 0; i < size; ++i) {
+      ids.keys[i] = sorted[i].row;
+      ids.places[i] = sorted[i].payload;
     }
+    return ids;
   }
 
   template <typename Key>
-  void RunStarts(const Tensor& sorted, const Tensor& starts, const Tensor& count) const {
-    const Key* keys = KeysOf<Key>(sorted);
+  void NumberRuns(const Key* sorted, int64_t n, uint32_t* numbers) const {
     uint32_t found = 0;
-    for (int64_t i = 0; i < sorted.numel(); ++i)
-      if (i == 0 || keys[i] != keys[i - 1]) Counts(starts)[found++] = static_cast<uint32_t>(i);
-    *Counts(count) = found;
+    for (int64_t i = 0; i < n; ++i) numbers[i] = found += i == 0 || sorted[i] != sorted[i - 1];
+  }
+  void NumberFlagged(const uint8_t* flags, int64_t n, uint32_t* numbers) const {
+    uint32_t found = 0;
+    for (int64_t i = 0; i < n; ++i) numbers[i] = found += flags[i] != 0;
   }
 
   template <typename Place>

@@ -30,6 +30,7 @@ CachedBatch::CachedBatch(Context& ctx, const TablesState& state, const KeyedJagg
   // One tensor for the slots of many tables, as long as they read different keys.
   Tensor slots;
   std::set<int> keys;
+  std::vector<RowCache::Request> requests;
   for (size_t t = 0; t < state.tables.size(); ++t) {
     if (!state.tables[t].cache) continue;
     const std::vector<size_t> features = FeaturesOf(state, t);
@@ -45,23 +46,32 @@ CachedBatch::CachedBatch(Context& ctx, const TablesState& state, const KeyedJagg
       slots = Tensor::Empty(ctx, {kjt.values().numel()}, DType::kI64);
       keys.clear();
     }
-    of_table_[t] = state.tables[t].cache->Prefetch(ctx, cached, slots);
+    requests.push_back({state.tables[t].cache.get(), std::move(cached), slots});
     for (const size_t f : features) {
       keys.insert(kjt.IndexOf(state.features[f].key));
       ids[f] = slots;
     }
   }
+  const std::vector<RowCache::Batch> batches = RowCache::PrefetchAll(ctx, requests);
+  for (size_t t = 0, next = 0; t < state.tables.size(); ++t)
+    if (state.tables[t].cache) of_table_[t] = batches[next++];
+}
+
+std::vector<RowCache::Use> CachedBatch::Uses(const TablesState& state, bool updated) const {
+  std::vector<RowCache::Use> uses;
+  for (size_t t = 0; t < of_table_.size(); ++t)
+    if (of_table_[t])
+      uses.push_back(
+          {state.tables[t].cache.get(), of_table_[t], updated && state.tables[t].updated()});
+  return uses;
 }
 
 void CachedBatch::Load(Context& ctx, const TablesState& state) const {
-  for (size_t t = 0; t < of_table_.size(); ++t)
-    if (of_table_[t]) state.tables[t].cache->Load(ctx, of_table_[t]);
+  RowCache::LoadAll(ctx, Uses(state, /*updated=*/false));
 }
 
 void CachedBatch::Release(Context& ctx, const TablesState& state, bool updated) const {
-  for (size_t t = 0; t < of_table_.size(); ++t)
-    if (of_table_[t])
-      state.tables[t].cache->Release(ctx, of_table_[t], updated && state.tables[t].updated());
+  RowCache::ReleaseAll(ctx, Uses(state, updated));
 }
 
 void InOrderOfCaches(Context& ctx, const TablesState& state, const std::function<void()>& fn) {

@@ -25,6 +25,8 @@ class CachedBatch {
   void Release(Context& ctx, const TablesState& state, bool updated) const;
 
  private:
+  std::vector<RowCache::Use> Uses(const TablesState& state, bool updated) const;
+
   std::vector<RowCache::Batch> of_table_;  // empty handles for tables without a cache
 };
 

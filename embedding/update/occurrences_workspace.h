@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "embedding/update/occurrences_cuda.h"
+#include "runtime/device/workspace_cutter.h"
 
 namespace tessera::internal {
 
@@ -31,23 +32,6 @@ inline bool MayHaveLongRuns(const OccurrencePlan& plan) { return plan.most_ids >
 inline bool NeedsSurvey(const OccurrencePlan& plan) {
   return plan.group_keys.size() > 1 || MayHaveLongRuns(plan);
 }
-
-// Cuts one allocation into parts; without memory it only counts the bytes.
-class WorkspaceCutter {
- public:
-  explicit WorkspaceCutter(void* memory) : memory_(static_cast<char*>(memory)) {}
-  template <typename T>
-  T* Take(int64_t n) {
-    const int64_t at = bytes_;
-    bytes_ += (n * static_cast<int64_t>(sizeof(T)) + 255) / 256 * 256;  // as CUDA aligns memory
-    return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + at);
-  }
-  int64_t bytes() const { return bytes_; }
-
- private:
-  char* memory_;
-  int64_t bytes_ = 0;
-};
 
 inline SurveyParts CutSurvey(const OccurrencePlan& plan, uint32_t* counters, WorkspaceCutter& cut) {
   SurveyParts parts = {};

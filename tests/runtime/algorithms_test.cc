@@ -85,6 +85,22 @@ TEST_P(AlgorithmsTest, FindsRunsAndFlags) {
   }
 }
 
+TEST_P(AlgorithmsTest, NumbersRunsAndFlags) {
+  if constexpr (kWithCuda) {
+    const Tensor numbers = Tensor::Empty(ctx(), {6}, DType::kI32);
+    const auto counts = static_cast<uint32_t*>(numbers.raw_data());
+    const Tensor narrow = Upload<int32_t>({2, 2, 5, 7, 7, 7});
+    internal::NumberRuns(ctx(), static_cast<const uint32_t*>(narrow.raw_data()), 6, counts);
+    EXPECT_THAT(numbers.ToVector<int32_t>(), ElementsAre(1, 1, 2, 3, 3, 3));
+    const Tensor wide = Upload<int64_t>({4, int64_t{4} << 32, int64_t{4} << 32, 1, 0, 0});
+    internal::NumberRuns(ctx(), static_cast<const uint64_t*>(wide.raw_data()), 6, counts);
+    EXPECT_THAT(numbers.ToVector<int32_t>(), ElementsAre(1, 2, 2, 3, 4, 4));
+    const Tensor flags = Upload<uint8_t>({0, 1, 0, 9, 1, 0});
+    internal::NumberFlagged(ctx(), flags.data<uint8_t>(), 6, counts);
+    EXPECT_THAT(numbers.ToVector<int32_t>(), ElementsAre(0, 1, 1, 2, 3, 3));
+  }
+}
+
 TESSERA_INSTANTIATE_DEVICES(AlgorithmsTest);
 
 }  // namespace
