@@ -1,67 +1,10 @@
 #include "tests/comm/suite.h"
 
-#include <algorithm>
-#include <numeric>
-
-#include "comm/leader.h"
+#include "tests/comm/suite_groups.h"
+#include "tests/comm/suite_values.h"
 
 namespace tessera::testing {
 namespace {
-
-// Value i of rank `rank` under `salt`: of many magnitudes, so that the order of a sum shows, and
-// small for integers.
-template <typename T>
-T ValueOf(int rank, int64_t i, int salt = 0) {
-  const auto mix =
-      static_cast<uint64_t>(rank * 7919 + salt * 104729 + i * 31 + 17) * 0x9e3779b97f4a7c15u;
-  const auto bits = static_cast<int64_t>(mix >> 40);
-  if constexpr (std::is_floating_point_v<T>)
-    return static_cast<T>(bits - (1 << 23)) / static_cast<T>(int64_t{1} << (mix % 30));
-  else
-    return static_cast<T>(bits % 100);
-}
-
-template <typename T>
-std::vector<T> Values(int rank, int64_t n, int salt = 0) {
-  std::vector<T> values;
-  for (int64_t i = 0; i < n; ++i) values.push_back(ValueOf<T>(rank, i, salt));
-  return values;
-}
-
-// Reads values; on a GPU they are there only when the stream has come so far.
-template <typename T>
-Tensor Make(Context& ctx, const Shape& shape, const std::vector<T>& values) {
-  return Tensor::From(ctx, shape, values).Clone(ctx);
-}
-template <typename T>
-Tensor Make(Context& ctx, const Shape& shape, int rank, int salt = 0) {
-  return Make(ctx, shape, Values<T>(rank, shape.numel(), salt));
-}
-
-template <typename T>
-std::vector<T> Append(std::vector<T> a, const std::vector<T>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-// The result of an all-reduce of Values.
-template <typename T>
-std::vector<T> Reduced(int ranks, int64_t n, int salt, ReduceOp op = ReduceOp::kSum) {
-  std::vector<T> result = Values<T>(0, n, salt);
-  for (int r = 1; r < ranks; ++r)
-    for (int64_t i = 0; i < n; ++i) {
-      T& a = result[static_cast<size_t>(i)];
-      const T b = ValueOf<T>(r, i, salt);
-      a = op == ReduceOp::kSum ? a + b : op == ReduceOp::kMax ? std::max(a, b) : std::min(a, b);
-    }
-  return result;
-}
-
-// The host's copy of a result, made on the context's stream.
-template <typename T>
-std::vector<T> Read(Context& ctx, const Tensor& t) {
-  return t.To(ctx, Device::Cpu()).ToVector<T>();
-}
 
 template <typename T>
 void AllToAllVOf(Communicator& comm, Context& ctx) {
@@ -270,109 +213,10 @@ void Composes(Communicator& comm, Context& ctx) {
   EXPECT_EQ(total.Wait(), comm.size() * (comm.size() - 1) / 2);
 }
 
-int32_t SumOf(Communicator& comm, Context& ctx, int32_t value) {
-  const Tensor mine = Make(ctx, {1}, std::vector<int32_t>{value});
-  return Read<int32_t>(ctx, comm.AllReduce(ctx, mine, ReduceOp::kSum, "value").Wait())[0];
-}
-
-// Splits off the even and the odd ranks, in the opposite order; then all but the first of those.
-void Split(Communicator& comm, Context& ctx) {
-  const int color = comm.rank() % 2;
-  const auto half = comm.Split(color, -comm.rank());
-  ASSERT_NE(half, nullptr);
-  EXPECT_EQ(half->backend(), comm.backend());
-  EXPECT_EQ(half->size(), (comm.size() + 1 - color) / 2);
-  EXPECT_EQ(half->rank(), (comm.size() - 1 - comm.rank()) / 2);
-  int32_t expected = 0;
-  for (int r = color; r < comm.size(); r += 2) expected += r;
-  EXPECT_EQ(SumOf(*half, ctx, comm.rank()), expected);
-
-  const auto rest = half->Split(half->rank() == 0 ? -1 : 5, half->rank());
-  EXPECT_EQ(rest == nullptr, half->rank() == 0);
-  if (rest) {
-    EXPECT_EQ(rest->size(), half->size() - 1);
-    EXPECT_EQ(rest->rank(), half->rank() - 1);
-    EXPECT_EQ(SumOf(*rest, ctx, 1), rest->size());
-  }
-  EXPECT_EQ(SumOf(comm, ctx, 1), comm.size());
-}
-
-void SplitNodes(Communicator& comm, Context& ctx) {
-  if (comm.size() % 2 != 0) {
-    EXPECT_EQ(comm.SplitLocal(1)->size(), 1);
-    return;
-  }
-  const auto local = comm.SplitLocal(2), cross = comm.SplitCrossNode(2);
-  EXPECT_EQ(local->size(), 2);
-  EXPECT_EQ(cross->size(), comm.size() / 2);
-  const int first = comm.rank() / 2 * 2;
-  EXPECT_EQ(SumOf(*local, ctx, comm.rank()), 2 * first + 1);
-  EXPECT_EQ(local->rank(), comm.rank() % 2);
-  EXPECT_EQ(cross->rank(), comm.rank() / 2);
-  int32_t expected = 0;
-  for (int r = comm.rank() % 2; r < comm.size(); r += 2) expected += r;
-  EXPECT_EQ(SumOf(*cross, ctx, comm.rank()), expected);
-}
-
-void HostThings(Communicator& comm, Context&) {
-  const auto text_of = [](int rank) { return std::string(static_cast<size_t>(rank * 4000), 'x'); };
-  const std::vector<std::string> texts = comm.GatherStringsSync(text_of(comm.rank()), "texts");
-  for (int r = 0; r < comm.size(); ++r) EXPECT_EQ(texts[static_cast<size_t>(r)], text_of(r));
-  const auto numbers_of = [](int from, int to) {
-    return std::vector<int64_t>(static_cast<size_t>(from * to % 3), from * 100 + to);
-  };
-  std::vector<std::vector<int64_t>> send;
-  for (int r = 0; r < comm.size(); ++r) send.push_back(numbers_of(comm.rank(), r));
-  const auto received = comm.ExchangeNumbersSync(send, "numbers");
-  for (int r = 0; r < comm.size(); ++r)
-    EXPECT_EQ(received[static_cast<size_t>(r)], numbers_of(r, comm.rank()));
-}
-
-void CountsBytes(Communicator& comm, Context& ctx) {
-  const int64_t others = comm.size() - 1, before = comm.bytes_sent();
-  comm.AllToAll(ctx, Make<int64_t>(ctx, {comm.size(), 5}, comm.rank()), "payload").Wait();
-  EXPECT_EQ(comm.bytes_sent() - before, others * 40);
-}
-
-void Leaders(Communicator& comm, Context&) {
-  const int last = comm.size() - 1;
-  EXPECT_EQ(IsLeader(comm), comm.rank() == 0);
-  const auto number = [&] { return 10.0 * comm.rank() + 1; };
-  EXPECT_EQ(InvokeOnRankAndBroadcastResult(comm, last, "number", number), 10.0 * last + 1);
-  const auto text = [&] { return "from " + std::to_string(comm.rank()); };
-  EXPECT_EQ(InvokeOnRankAndBroadcastResult(comm, 0, "text", text), "from 0");
-  const auto fail = [&]() -> std::string { throw Error("no such file"); };
-  try {
-    InvokeOnRankAndBroadcastResult(comm, last, "reading the plan", fail);
-    ADD_FAILURE() << "expected Error";
-  } catch (const Error& error) {
-    const std::string expected =
-        "reading the plan on rank " + std::to_string(last) + ": no such file";
-    EXPECT_EQ(error.what(), expected);
-  }
-}
-
-void SameOnAll(Communicator& comm, Context&) {
-  CheckSameOnAllRanks(comm, "build", "1.0");
-  CheckSameOnAllRanks(comm, "plan", std::string(100000, 'p'));
-  if (comm.size() == 1) return;
-  try {
-    CheckSameOnAllRanks(comm, "build", comm.rank() == comm.size() - 1 ? "1.1" : "1.0");
-    ADD_FAILURE() << "expected Error";
-  } catch (const Error& error) {
-    const std::string last = std::to_string(comm.size() - 1);
-    EXPECT_NE(std::string(error.what())
-                  .find("build: not the same on all ranks: rank 0 has \"1.0\", rank " + last +
-                        " has \"1.1\""),
-              std::string::npos)
-        << error.what();
-  }
-}
-
 }  // namespace
 
 std::vector<CommCase> CommCases() {
-  return {
+  std::vector<CommCase> cases = {
       {"AllToAllV", AllToAllV},
       {"AllToAllVOfViews", AllToAllVOfViews},
       {"AllToAll", AllToAll},
@@ -388,13 +232,9 @@ std::vector<CommCase> CommCases() {
       {"SendReceive", SendReceive},
       {"Overlap", Overlap, true},
       {"Composes", Composes},
-      {"Split", Split},
-      {"SplitNodes", SplitNodes},
-      {"HostThings", HostThings},
-      {"CountsBytes", CountsBytes},
-      {"Leaders", Leaders},
-      {"SameOnAll", SameOnAll},
   };
+  for (const CommCase& of_groups : GroupCases()) cases.push_back(of_groups);
+  return cases;
 }
 
 }  // namespace tessera::testing
