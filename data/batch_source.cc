@@ -17,6 +17,7 @@ std::optional<Batch> BatchesOf<Row>::Next() {
     end_row = stream_->next_row();
     if (count++ == 0) first_row = end_row - 1;
   }
+  skipped_ = stream_->SkippedBefore(count == 0 ? RowRange::kEnd : end_row);
   if (count == 0) return std::nullopt;
   Batch batch = build_(ctx_, std::span<const Row>(rows_).first(count));
   batch.first_row = first_row;

@@ -23,13 +23,14 @@ class BatchesOf final : public DataSource {
   BatchesOf(std::unique_ptr<RowStream<Row>> stream, Build build, int64_t batch_size);
 
   std::optional<Batch> Next() override;
-  int64_t skipped_rows() const override { return stream_->skipped_rows(); }
+  int64_t skipped_rows() const override { return skipped_; }
 
  private:
   Context ctx_;  // of its own: it may run on another thread than the model
   std::unique_ptr<RowStream<Row>> stream_;
   Build build_;
   std::vector<Row> rows_;  // room for one batch
+  int64_t skipped_ = 0;
 };
 
 using LineBatches = BatchesOf<TextLine>;

@@ -53,8 +53,9 @@ class RowStream {
   virtual int64_t next_row() const = 0;
   // About what share of the rows was given out, 0 to 1; absent where nobody knows.
   virtual std::optional<double> fraction() const = 0;
-  // Bad rows left out so far.
-  virtual int64_t skipped_rows() const { return 0; }
+  // How many of the bad rows that were left out so far lie before `row`, a next_row() or the end.
+  // REQUIRES: rows of calls do not fall.
+  virtual int64_t SkippedBefore(int64_t /*row*/) { return 0; }
 };
 
 using ClickRowStream = RowStream<ClickRow>;

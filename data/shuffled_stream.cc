@@ -67,6 +67,12 @@ std::optional<double> ShuffledRows<Row>::fraction() const {
 }
 
 template <typename Row>
+int64_t ShuffledRows<Row>::SkippedBefore(int64_t place) {
+  const int64_t window = (place - range_.first) / shuffle_.window_rows;
+  return stream_->SkippedBefore(WindowBegin(range_, shuffle_, window));
+}
+
+template <typename Row>
 bool ShuffledRows<Row>::Next(Row& row) {
   while (next_ == order_.size())
     if (!LoadWindow(window_ + 1)) return false;

@@ -29,7 +29,8 @@ class ShuffledRows final : public RowStream<Row> {
   int64_t next_row() const override { return window_begin_ + static_cast<int64_t>(next_); }
   // Takes each row of a window to have as many bytes.
   std::optional<double> fraction() const override;
-  int64_t skipped_rows() const override { return stream_->skipped_rows(); }
+  // Those of the windows before the place: a stream that begins at it reads its window.
+  int64_t SkippedBefore(int64_t place) override;
 
  private:
   // Reads the rows of a window. False if none are left, in this window or after it.

@@ -61,9 +61,14 @@ bool CriteoStream::Next(ClickRow& row) {
     const auto error = ParseCriteoLine(line, row);
     if (!error) return true;
     if (!skip_bad_lines_) throw Error(CriteoErrorText(lines_.where(), *error, line));
-    ++skipped_;
+    skipped_.Add(next_row() - 1);
   }
   return false;
+}
+
+int64_t CriteoStream::SkippedBefore(int64_t row) {
+  skipped_.CountBefore(row);
+  return skipped_.count();
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include "data/click_row_stream.h"
 #include "data/files/criteo_line.h"
 #include "data/files/line_reader.h"
+#include "data/skipped_rows.h"
 
 namespace tessera {
 
@@ -55,14 +56,14 @@ class CriteoStream final : public ClickRowStream {
   bool Next(ClickRow& row) override;
   int64_t next_row() const override { return lines_.next_row(); }
   std::optional<double> fraction() const override { return lines_.fraction(); }
-  int64_t skipped_rows() const override { return skipped_; }
+  int64_t SkippedBefore(int64_t row) override;
   // "FILE:LINE" of the row that Next gave last.
   std::string where() const { return lines_.where(); }
 
  private:
   CriteoLines lines_;
   const bool skip_bad_lines_;
-  int64_t skipped_ = 0;
+  SkippedRows skipped_;
 };
 
 // Returns "FILE:LINE: what was expected, what came" for a bad line; where: "FILE:LINE".

@@ -18,7 +18,9 @@ class TextInput final : public RawInput {
       : stream_({{path}, skip_bad_lines}), shift_(missing == MissingValues::kOwn ? 1 : 0) {}
 
   bool Next(RawRow& row) override {
-    if (!stream_.Next(click_)) return false;
+    const bool more = stream_.Next(click_);
+    skipped_ = stream_.SkippedBefore(more ? stream_.next_row() : RowRange::kEnd);
+    if (!more) return false;
     row.label = click_.label;
     row.dense.assign(std::begin(click_.integers), std::end(click_.integers));
     row.ids.clear();
@@ -27,7 +29,7 @@ class TextInput final : public RawInput {
   }
   std::optional<double> fraction() const override { return stream_.fraction(); }
   std::string where() const override { return stream_.where(); }
-  int64_t skipped_rows() const override { return stream_.skipped_rows(); }
+  int64_t skipped_rows() const override { return skipped_; }
   bool is_text() const override { return true; }
   int64_t dense_columns() const override { return ClickRow::kIntegers; }
   std::vector<std::string> id_columns() const override {
@@ -50,6 +52,7 @@ class TextInput final : public RawInput {
   CriteoStream stream_;
   uint64_t shift_;
   ClickRow click_;
+  int64_t skipped_ = 0;
 };
 
 class StoredInput final : public RawInput {

@@ -2,6 +2,7 @@
 #define TESSERA_DATA_ROWS_ROW_BLOCK_H_
 // Rows that were read from text, a column at a time, before they are cut into batches.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,9 +49,9 @@ struct RowBlock {
   std::vector<float> dense, labels;  // row-major
   std::vector<float> weight;
   std::vector<int64_t> time;
-  std::vector<int64_t> numbers;  // of each row, among all rows of the data
-  std::vector<ItemCount> items;  // of each feature, in these rows
-  BadLineCounts skipped;
+  std::vector<int64_t> numbers;                         // of each row, among all rows of the data
+  std::vector<ItemCount> items;                         // of each feature, in these rows
+  std::map<std::string, std::vector<int64_t>> skipped;  // numbers of bad rows, by their reason
   // The text of the rows, in place of their columns, where it is parsed later (text_row_reader.h).
   std::shared_ptr<const RowLines> lines;
   RowShare share;     // of the lines that became this block

@@ -155,7 +155,7 @@ class TextRowReader::Parser {
       block.Truncate(reader_.rules_->layout());
       if (!reader_.files_.skip_bad_lines)
         return end(bad.what() + std::string(line.empty() ? kSkipsBlank : ""));
-      ++block.skipped[bad.reason()];
+      block.skipped[bad.reason()].push_back(row);
       return true;
     }
   }
@@ -267,9 +267,9 @@ std::shared_ptr<const RowBlock> TextRowReader::Next() {
   std::shared_ptr<const RowBlock> block = std::move(pieces_[*slot].block);
   if (files_.unknown_items != nullptr && block->lines == nullptr)
     files_.unknown_items->Add(*rules_, *block);
-  for (const auto& [reason, count] : block->skipped) {
-    skipped_[reason] += count;
-    skipped_rows_ += count;
+  for (const auto& [reason, rows] : block->skipped) {
+    skipped_[reason] += std::ssize(rows);
+    skipped_rows_ += std::ssize(rows);
   }
   fraction_ = block->share.end;
   error_ = block->error;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "data/rank_rows.h"
+#include "data/skipped_rows.h"
 #include "runtime/base/check.h"
 #include "runtime/base/report_text.h"
 
@@ -34,11 +35,24 @@ class TextRowSource::Feed {
   virtual std::optional<double> fraction() const = 0;
   // Nobody needs the rows that were given out.
   virtual void Release() = 0;
+  // The first row that whoever begins at this place reads.
+  virtual int64_t FirstRead(int64_t place) const = 0;
 
   TextRowReader& reader() { return reader_; }
+  SkippedRows& skipped() { return skipped_; }
 
  protected:
+  std::shared_ptr<const RowBlock> NextBlock() {
+    auto block = reader_.Next();
+    if (block == nullptr) return nullptr;
+    for (const auto& [reason, rows] : block->skipped)
+      for (const int64_t row : rows) skipped_.Add(row, reason);
+    return block;
+  }
+
+ private:
   TextRowReader reader_;
+  SkippedRows skipped_;
 };
 
 class TextRowSource::Plain final : public Feed {
@@ -47,7 +61,7 @@ class TextRowSource::Plain final : public Feed {
 
   bool Next(const RowBlock*& block, int64_t& row) override {
     while (blocks_.empty() || next_ == blocks_.back()->rows()) {
-      auto more = reader_.Next();
+      auto more = NextBlock();
       if (more == nullptr) return false;
       blocks_.push_back(std::move(more));
       next_ = 0;
@@ -65,6 +79,7 @@ class TextRowSource::Plain final : public Feed {
   void Release() override {
     if (blocks_.size() > 1) blocks_.erase(blocks_.begin(), blocks_.end() - 1);
   }
+  int64_t FirstRead(int64_t place) const override { return place; }
 
  private:
   std::vector<std::shared_ptr<const RowBlock>> blocks_;  // rows are given out of the last
@@ -87,8 +102,7 @@ class TextRowSource::Shuffled final : public Feed {
   // The window of the place to begin at.
   static int64_t FirstWindow(const TextRowSourceOptions& options) {
     CheckOptions(*options.shuffle);
-    return std::max(int64_t{0}, options.first_place - options.range.first) /
-           options.shuffle->window_rows;
+    return WindowOf(options, std::max(options.first_place, options.range.first));
   }
 
   bool Next(const RowBlock*& block, int64_t& row) override {
@@ -104,8 +118,14 @@ class TextRowSource::Shuffled final : public Feed {
     return std::lerp(*before_, *end_, static_cast<double>(next_) / std::ssize(order_));
   }
   void Release() override { old_.clear(); }
+  int64_t FirstRead(int64_t place) const override {
+    return Begin(options_, WindowOf(options_, place));
+  }
 
  private:
+  static int64_t WindowOf(const TextRowSourceOptions& options, int64_t place) {
+    return (place - options.range.first) / options.shuffle->window_rows;
+  }
   static int64_t Begin(const TextRowSourceOptions& options, int64_t window) {
     return options.range.first + window * options.shuffle->window_rows;
   }
@@ -120,7 +140,7 @@ class TextRowSource::Shuffled final : public Feed {
     old_.insert(old_.end(), blocks_.begin(), blocks_.end());
     if (!blocks_.empty()) blocks_.erase(blocks_.begin(), blocks_.end() - 1);
     while (TakeRows(end)) {
-      auto more = reader_.Next();
+      auto more = NextBlock();
       if (more == nullptr) break;
       blocks_.push_back(std::move(more));
       taken_ = 0;
@@ -172,9 +192,9 @@ TextRowSource::TextRowSource(std::shared_ptr<const RowRules> rules, const RowFil
 
 TextRowSource::~TextRowSource() = default;
 
-int64_t TextRowSource::skipped_rows() const { return feed_->reader().skipped_rows(); }
+int64_t TextRowSource::skipped_rows() const { return feed_->skipped().count(); }
 
-BadLineCounts TextRowSource::skipped_by_reason() const { return feed_->reader().skipped(); }
+BadLineCounts TextRowSource::skipped_by_reason() const { return feed_->skipped().by_reason(); }
 
 // Without an end, by bytes.
 std::optional<double> TextRowSource::Fraction(int64_t end_row) const {
@@ -203,6 +223,7 @@ std::optional<Batch> TextRowSource::Next() {
     else
       runs_.push_back({block, row, row + 1});
   }
+  feed_->skipped().CountBefore(feed_->FirstRead(runs_.empty() ? RowRange::kEnd : end_row));
   if (runs_.empty()) return std::nullopt;
   Context& ctx = feed_->reader().context();
   Batch batch = options_.ranks > 1 ? ParsePart(count) : BatchOfRuns(ctx, rules_->layout(), runs_);

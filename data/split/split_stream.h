@@ -22,7 +22,7 @@ class SplitStream final : public ClickRowStream {
   bool Next(ClickRow& row) override;
   int64_t next_row() const override { return stream_->next_row(); }
   std::optional<double> fraction() const override { return stream_->fraction(); }
-  int64_t skipped_rows() const override { return stream_->skipped_rows(); }
+  int64_t SkippedBefore(int64_t row) override { return stream_->SkippedBefore(row); }
 
  private:
   std::unique_ptr<ClickRowStream> stream_;

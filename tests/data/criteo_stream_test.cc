@@ -84,7 +84,8 @@ TEST(CriteoStream, SkippedLinesAreCountedAndKeepTheirNumbers) {
     next_rows.push_back(stream.next_row());
   }
   EXPECT_EQ(next_rows, (std::vector<int64_t>{1, 2, 4, 5, 7}));
-  EXPECT_EQ(stream.skipped_rows(), 3);
+  EXPECT_EQ(stream.SkippedBefore(3), 1);
+  EXPECT_EQ(stream.SkippedBefore(RowRange::kEnd), 3);
   EXPECT_EQ(FirstIntegers(CriteoStream(files, {2, 5})), Numbers(3, 5));
 }
 

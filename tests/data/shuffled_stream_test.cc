@@ -94,7 +94,7 @@ TEST(ShuffledStream, CountsBadLines) {
   ClickRow row;
   int64_t rows = 0;
   while (stream.Next(row)) ++rows;
-  EXPECT_EQ(rows + stream.skipped_rows(), 40);
+  EXPECT_EQ(rows + stream.SkippedBefore(RowRange::kEnd), 40);
   EXPECT_EQ(stream.fraction(), 1);
 }
 

@@ -15,6 +15,7 @@ namespace {
 struct Part {
   Batch batch;
   int64_t skipped_rows = 0;
+  BadLineCounts skipped_by_reason = {};
 
   void RecordStream(const Context& ctx) const {
     batch.dense.RecordStream(ctx);
@@ -49,6 +50,7 @@ class PlainSteps final : public TrainerSteps {
     const TraceSpan span("step");
     TrainedBatch trained = Train(trainer_, *batch, scored_);
     trained.skipped_rows = source_.skipped_rows();
+    trained.skipped_by_reason = source_.skipped_by_reason();
     return trained;
   }
   void Settle() override {}
@@ -98,7 +100,7 @@ Loop LoopOf(Trainer& trainer, DataSource& source, bool scored) {
   return {.source = [&source]() -> std::optional<Part> {
             std::optional<Batch> batch = source.Next();
             if (!batch) return std::nullopt;
-            return Part{std::move(*batch), source.skipped_rows()};
+            return Part{std::move(*batch), source.skipped_rows(), source.skipped_by_reason()};
           },
           .copy =
               [&trainer, host = std::make_shared<Context>(ContextOptions{.threads = 1})](
@@ -110,6 +112,7 @@ Loop LoopOf(Trainer& trainer, DataSource& source, bool scored) {
               [&trainer, scored](Context&, const Part& part) {
                 TrainedBatch trained = Train(trainer, part.batch, scored);
                 trained.skipped_rows = part.skipped_rows;
+                trained.skipped_by_reason = part.skipped_by_reason;
                 return trained;
               }};
 }

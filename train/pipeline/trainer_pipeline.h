@@ -19,7 +19,9 @@ struct TrainedBatch {
   double loss = 0;
   std::optional<double> fraction = {};  // that of the batch
   std::vector<ScoredBatch> scored;      // one a task, if asked for
-  int64_t skipped_rows = 0;             // of the source, as of this batch
+  // Of the source, as of this batch.
+  int64_t skipped_rows = 0;
+  BadLineCounts skipped_by_reason = {};
 };
 
 // Steps over one source.

@@ -123,8 +123,8 @@ struct TrainingRunReport {
   std::vector<RankReport> ranks;       // by rank; none without ranks
   std::optional<GroupsReport> groups;  // of several
   int64_t rows = 0;                    // trained in this run
-  int64_t skipped_rows = 0;            // bad ones, left out
-  BadLineCounts skipped_by_reason;     // in epochs that ended, where the data tell
+  int64_t skipped_rows = 0;            // bad ones, left out among them
+  BadLineCounts skipped_by_reason;     // where the data tell
   double seconds = 0;           // reading, training, evaluations; not the writing of checkpoints
   double training_seconds = 0;  // reading and training
   bool stopped = false;         // by `stop`

@@ -203,16 +203,17 @@ class TrainingRun {
     const auto steps = pipeline_.Over(source, metrics_.has_value());
     double loss_sum = 0;
     int64_t skipped = 0;
+    BadLineCounts reasons;
     if (schedule_) schedule_->Begin(trainer_.progress());
     while (!(report_.stopped = options_.stop())) {
       const std::optional<TrainedBatch> batch = steps->Next();
       if (!batch) {
         skipped = source.skipped_rows();
-        for (const auto& [reason, count] : source.skipped_by_reason())
-          report_.skipped_by_reason[reason] += count;
+        reasons = source.skipped_by_reason();
         break;
       }
       skipped = batch->skipped_rows;
+      reasons = batch->skipped_by_reason;
       epoch.rows += batch->rows;
       loss_sum += batch->loss * static_cast<double>(batch->rows);
       const TrainingProgress at = trainer_.progress();
@@ -231,6 +232,7 @@ class TrainingRun {
       if (report_.stopped || StopsEarly()) break;
     }
     report_.skipped_rows += skipped;
+    for (const auto& [reason, count] : reasons) report_.skipped_by_reason[reason] += count;
     return loss_sum;
   }
 
