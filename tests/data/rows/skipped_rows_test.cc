@@ -71,8 +71,8 @@ void ExpectPartsAddUp(const Open& open, bool reasons) {
 }
 
 TEST(SkippedRows, PartsOfTextAddUp) {
-  const std::string path = testing::WriteFile(
-      "bad.csv", Text([](int64_t n) { return Format("{},{}\n", n % 2, n); }));
+  const std::string path =
+      testing::WriteFile("bad.csv", Text([](int64_t n) { return Format("{},{}\n", n % 2, n); }));
   const auto rules = std::make_shared<const RowRules>(
       ParseDataSchema(R"({"format": "csv", "columns": ["y", "a"], "labels": ["y"]})"),
       std::vector<CategoricalFeature>{{"a", 1000, false}});
@@ -94,9 +94,8 @@ TEST(SkippedRows, PartsOfTextAddUp) {
 }
 
 TEST(SkippedRows, PartsOfCriteosTextAddUp) {
-  const std::string path = testing::WriteFile("bad.tsv", Text([](int64_t n) {
-                                                return testing::NumberedLine(static_cast<int>(n));
-                                              }));
+  const std::string path = testing::WriteFile(
+      "bad.tsv", Text([](int64_t n) { return testing::NumberedLine(static_cast<int>(n)); }));
   const RowFilter filter({.by = SplitBy::kRandom, .fraction = 0.3, .seed = 2}, RowPart::kTrain);
   for (const bool shuffled : {false, true})
     for (const RowFilter* const rows : {static_cast<const RowFilter*>(nullptr), &filter})
