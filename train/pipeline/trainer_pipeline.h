@@ -19,7 +19,7 @@ struct TrainedBatch {
   double loss = 0;
   std::optional<double> fraction = {};  // that of the batch
   std::vector<ScoredBatch> scored;      // one a task, if asked for
-  // Of the source, as of this batch.
+  // Bad lines that the source has left out, as of this batch.
   int64_t skipped_rows = 0;
   BadLineCounts skipped_by_reason = {};
 };
