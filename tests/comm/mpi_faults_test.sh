@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# mpi_faults_test.sh MPI_TEST_SH PROGRAM: each fault ends the job with the reason, from every rank it
-# reaches.
+# mpi_faults_test.sh MPI_TEST_SH PROGRAM: each fault ends the job with the reason, from every rank
+# that it reaches.
 set -uo pipefail
 run=$1 program=$2
 failures=0
 threads=("" "--comm-thread=off")
 
-# expect FAULT PATTERN…: the job fails, and says each pattern. One that hangs is ended after far more
-# time than a job takes on a busy machine.
+# expect FAULT PATTERN…: the job fails, and says each pattern. One that hangs is ended after far
+# more time than a job takes on a busy machine.
 expect() {
   local fault=$1 thread output code bad pattern
   shift

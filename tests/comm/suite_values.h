@@ -1,6 +1,6 @@
 #ifndef TESSERA_TESTS_COMM_SUITE_VALUES_H_
 #define TESSERA_TESTS_COMM_SUITE_VALUES_H_
-// What ranks of the suite send, which every rank computes for all ranks by itself.
+// The suite sends these values: every rank computes those of all ranks by itself.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

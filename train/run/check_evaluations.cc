@@ -1,4 +1,4 @@
-// What a run's evaluations need, checked before it begins.
+// Checks what a run's evaluations need, before it begins.
 #include "runtime/base/check.h"
 #include "train/run/evaluation_schedule.h"
 #include "train/run/training_run.h"
