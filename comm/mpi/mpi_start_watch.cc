@@ -73,7 +73,7 @@ std::optional<MpiStartWatch::Lost> MpiStartWatch::LookForEnded(const JobProcesse
     const bool one_host = MpiLocalSize() == MpiSize();
     const std::string name =
         one_host ? Format("rank {}", local) : Format("a rank, number {} of this host's,", local);
-    return Lost{one_host ? std::optional(local) : std::nullopt,
+    return Lost{std::nullopt,
                 Format("{} has had no process on {} for {} s: it has ended before it started MPI",
                        name, std::string(ThisProcess().name), timeout_s_)};
   }

@@ -23,9 +23,10 @@ namespace tessera::internal {
 
 class MpiStartWatch {
  public:
-  // Once a rank has been stopped (SIGSTOP), or has had no process, for `timeout_s`, calls on_loss,
-  // unless it is null or nobody knows the rank's number in the job (one that ended, where there are
-  // other hosts), says which it is, and ends this process. `timeout_s` 0: watches nobody.
+  // Once a rank has been stopped (SIGSTOP), or has had no process, for `timeout_s`, says which it
+  // is, and ends this process. Before, it calls on_loss, unless that is null, with a rank that has
+  // been stopped; one without a process may have ended since another was lost. `timeout_s` 0:
+  // watches nobody.
   MpiStartWatch(double timeout_s, std::function<void(const LostRank&)> on_loss);
   // MPI has started.
   ~MpiStartWatch();
@@ -34,7 +35,7 @@ class MpiStartWatch {
 
  private:
   struct Lost {
-    std::optional<int> rank;  // in the job
+    std::optional<int> rank;  // for on_loss
     std::string what;
   };
   void Watch();

@@ -234,7 +234,8 @@ run 0 train --config tasks_json.json --data own.jsonl --train-rows 0:300 --check
 fails_saying "the label is missing" predict tasks_json.st --data unknown.jsonl
 has err "; tessera predict --no-labels scores rows without labels"
 run 0 predict tasks_json.st --data unknown.jsonl --no-labels
-fails_saying "there is no column" predict tasks.model --data ids.txt  # with nothing of a row
+fails_saying "ids.txt:1: expected a heading, got an empty line" \
+  predict tasks.model --data ids.txt  # with nothing of a row
 lacks err "--no-labels"
 run 0 predict tasks.model --data unknown.csv --batch-size 400 --no-labels --out unknown.scores
 has out '400 examples, without labels'
