@@ -80,7 +80,8 @@ class PrefetchSteps {
                        .num_conflicts = cutter.Take<uint32_t>(tables)};
       return std::pair(all, cutter.bytes());
     };
-    memory.kept = Tensor::Empty(ctx_, {cut(WorkspaceCutter(nullptr)).second}, DType::kU8);
+    const int64_t size = cut(WorkspaceCutter(nullptr)).second;
+    memory.kept = Tensor::Empty(ctx_, {size}, DType::kU8);
     void* const bytes = memory.kept.raw_data();
     const BatchRows all = cut(WorkspaceCutter(bytes)).first;
     memory.num_conflicts = memory.kept.Reinterpret(
