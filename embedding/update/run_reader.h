@@ -36,7 +36,7 @@ struct AheadRun {
   const char* gradient;  // of its first occurrence
 };
 
-// The occurrences that a reader takes.
+// The kinds of occurrences that a reader takes: the fewer, the fewer instructions a row needs.
 enum class RunKind {
   kAny,
   kNarrowKeys,  // rows fit 32 bits
