@@ -1,5 +1,8 @@
 #include "planner/plan_conversion.h"
 
+#include <set>
+
+#include "planner/model/planner_error.h"
 #include "planner/search/enumerator.h"
 #include "runtime/base/check.h"
 
@@ -17,8 +20,26 @@ ComputeKernel CheckedKernel(PlanKernel kernel, const std::string& table) {
 
 }  // namespace
 
+void CheckAllTablesPlaced(const Topology& topology, const PlannerModel& model,
+                          const std::vector<PlacedOption>& tables) {
+  std::set<int> placed;
+  for (const PlacedOption& table : tables) placed.insert(table.option.table);
+  for (size_t t = 0; t < model.tables.size(); ++t) {
+    if (placed.contains(static_cast<int>(t))) continue;
+    const PlannerTable& table = model.tables[t];
+    const auto& group = model.constraints_of(table).device_group;
+    throw PlannerError(
+        PlannerErrorKind::kMissingTableInPlan,
+        Format("table {}: it is not in the plan: its constraints ask for device_group {}, and the "
+               "topology has {} devices alone",
+               model.full_name(table), group ? ToString(*group) : "(none)",
+               topology.compute_device));
+  }
+}
+
 ShardingPlan ToShardingPlan(const Topology& topology, const PlannerModel& model,
                             const std::vector<PlacedOption>& tables) {
+  CheckAllTablesPlaced(topology, model, tables);
   ShardingPlan plan;
   plan.world_size = topology.world_size;
   plan.local_size = topology.group_size();

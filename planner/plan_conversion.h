@@ -10,8 +10,14 @@
 
 namespace tessera {
 
-// A checked plan; its nodes are the topology's groups. Throws Error for two tables of one name (a
-// ShardingPlan knows no modules), and for a kernel that this build does not train.
+// Throws PlannerError if a table of the model is not among the placed ones: the planner leaves out
+// tables whose constraints ask for devices that the topology has not, as TorchRec's does.
+void CheckAllTablesPlaced(const Topology& topology, const PlannerModel& model,
+                          const std::vector<PlacedOption>& tables);
+
+// A checked plan of all tables; its nodes are the topology's groups. Throws Error for a table that
+// was left out, for two tables of one name (a ShardingPlan knows no modules), and for a kernel that
+// this build does not train.
 ShardingPlan ToShardingPlan(const Topology& topology, const PlannerModel& model,
                             const std::vector<PlacedOption>& tables);
 

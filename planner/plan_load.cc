@@ -92,6 +92,7 @@ PlanLoad LoadOfPlan(const EmbeddingShardingPlanner& planner, const ShardingPlan&
 }
 
 PlanLoad LoadOfPlan(const EmbeddingShardingPlanner& planner, const PlanResult& plan) {
+  CheckAllTablesPlaced(planner.topology(), planner.model(), plan.tables);
   return LoadOf(planner, plan.tables, plan.reserved,
                 [&] { return ToShardingPlan(planner.topology(), planner.model(), plan.tables); });
 }

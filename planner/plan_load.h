@@ -29,7 +29,8 @@ struct PlanLoad {
 // REQUIRES: a plan of the planner's tables and ranks. Throws PlannerError for a kernel that the
 // topology's device lacks.
 PlanLoad LoadOfPlan(const EmbeddingShardingPlanner& planner, const ShardingPlan& plan);
-// Does the same for a plan that this planner made.
+// Does the same for a plan that this planner made. Throws PlannerError if it left out a table, too
+// (CheckAllTablesPlaced).
 PlanLoad LoadOfPlan(const EmbeddingShardingPlanner& planner, const PlanResult& plan);
 
 // The rank that uses the most of its device's memory, or of the host's.

@@ -220,10 +220,9 @@ class Run {
   }
 
   void CheckResult() const {
-    std::set<int> modules, tables;
+    std::set<int> modules;
     for (const PlacedOption& placed : result_.tables) {
       modules.insert(placed.option.module);
-      tables.insert(placed.option.table);
       CheckKernel(placed.option);
     }
     for (size_t m = 0; m < model_.modules.size(); ++m)
@@ -233,18 +232,6 @@ class Run {
             Format("module {}: none of its tables is in the plan (their device_group is not {}, or "
                    "it has none)",
                    model_.modules[m].path, topology_.compute_device));
-    for (size_t t = 0; t < model_.tables.size(); ++t)
-      if (!tables.contains(static_cast<int>(t))) ThrowMissing(model_.tables[t]);
-  }
-
-  [[noreturn]] void ThrowMissing(const PlannerTable& table) const {
-    const auto& group = model_.constraints_of(table).device_group;
-    throw PlannerError(
-        PlannerErrorKind::kMissingTableInPlan,
-        Format("table {}: it is not in the plan: its constraints ask for device_group {}, and the "
-               "topology has {} devices alone",
-               model_.full_name(table), group ? ToString(*group) : "(none)",
-               topology_.compute_device));
   }
 
   void CheckKernel(const ShardingOption& option) const {

@@ -71,8 +71,9 @@ class EmbeddingShardingPlanner {
   // Checks topology and model.
   EmbeddingShardingPlanner(Topology topology, PlannerModel model, PlannerOptions options = {});
 
-  // Throws PlannerError, which says which tables find no room, how much is missing and what to
-  // relax, if there is no plan.
+  // Leaves out tables whose constraints ask for a device_group that the topology has not, as
+  // TorchRec does; ToShardingPlan refuses such a plan. Throws PlannerError, which says which tables
+  // find no room, how much is missing and what to relax, if there is no plan, or none of a module.
   PlanResult Plan() const;
 
   const Topology& topology() const { return topology_; }

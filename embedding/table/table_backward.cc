@@ -209,11 +209,7 @@ Tensor TableBackward::WeightGradient(Context& ctx, const LookupArgs& lookup) con
     LookupWeightGradients(ctx, args, gradient.data<float>());
     sum = sum ? Add(ctx, sum, gradient).value() : gradient;
   }
-  // The forward read p·f·row: its derivative has the factor f, which is the decay that the row
-  // owes.
-  const Tensor owed =
-      PendingDecayWeights(ctx, *state_, batch_, lookup.features, /*weighted=*/false);
-  return owed ? Mul(ctx, sum, owed).value() : sum;
+  return sum;
 }
 
 }  // namespace tessera::internal

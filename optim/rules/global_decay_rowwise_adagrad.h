@@ -7,7 +7,8 @@
 //   the forward reads f·w;  the update starts from f·w:
 //   m += mean_d(g²);   w = (1 − lr·weight_decay)·f·w − lr/(√m + eps)·g;   prev_iter = t
 //
-// Before start_iter f is 1 and prev_iter is left alone.
+// Before start_iter f is 1 and prev_iter is left alone. The gradient of per-sample weights reads w
+// as it is stored, without f, as FBGEMM's does.
 #include "optim/rules/rule.h"
 
 namespace tessera {

@@ -61,16 +61,16 @@ void CompareTable(const PlacedOption& got, const Json& want, bool with_ranks) {
     got_sizes.push_back({run.rows, run.columns});
   });
   CompareJson(got_sizes, sizes, where + ".sizes");
-  if (want.contains("cache_load_factor") && !want["cache_load_factor"].is_null())
-    Require(Close(got.option.cache_load_factor.value_or(0), want["cache_load_factor"].get<double>(),
-                  kLoadFactorTolerance),
+  if (want.contains("cache_load_factor") && !want.at("cache_load_factor").is_null())
+    Require(Close(got.option.cache_load_factor.value_or(0),
+                  want.at("cache_load_factor").get<double>(), kLoadFactorTolerance),
             where + ": cache_load_factor");
   if (!with_ranks) return;
   if (want.at("ranks") == "all") {
     for (size_t i = 0; i < got.ranks.size(); ++i)
       Require(got.ranks[i] == static_cast<int>(i), where + ": ranks");
   } else {
-    CompareJson(got.ranks, want["ranks"], where + ".ranks");
+    CompareJson(got.ranks, want.at("ranks"), where + ".ranks");
   }
 }
 
@@ -91,7 +91,7 @@ void ComparePlan(const PlanInput& input, const PlanResult& plan, const Json& wan
   Require(plan.num_proposals == want.at("num_proposals").get<int64_t>() &&
               plan.num_plans == want.at("num_plans").get<int64_t>(),
           Format("{} proposals and {} plans, expected {} and {}", plan.num_proposals,
-                 plan.num_plans, want["num_proposals"].dump(), want["num_plans"].dump()));
+                 plan.num_plans, want.at("num_proposals").dump(), want.at("num_plans").dump()));
   if (!Close(plan.rating, rating, kRatingTolerance) || !want.at("unique_best").get<bool>()) return;
   std::map<std::string, const PlacedOption*> by_name;
   for (const PlacedOption& placed : plan.tables)

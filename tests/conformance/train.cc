@@ -35,22 +35,29 @@ class DenseUpdates {
       optimizers_.emplace_back(ctx, parameter, ConfigOf(OptimizerOf(c, static_cast<size_t>(t))));
     }
   }
+  void SetLearningRate(double lr) {
+    for (DenseOptimizer& optimizer : optimizers_) optimizer.SetLearningRate(lr);
+  }
   void Step(Context& ctx) {
     for (DenseOptimizer& optimizer : optimizers_) {
       optimizer.Step(ctx);
       optimizer.ZeroGrad();
     }
   }
-  void StoreStates(Tensors& answer) const {
+  // The states of row-wise Adagrad are [E] in cases, and [E, 1] here, as in TorchRec.
+  void StoreStates(const Case& c, Tensors& answer) const {
     static const std::map<std::string, std::string> names = {{"exp_avg", "momentum1"},
                                                              {"exp_avg_sq", "momentum2"},
                                                              {"sum", "momentum1"},
                                                              {"momentum_buffer", "momentum1"}};
-    for (const DenseOptimizer& optimizer : optimizers_)
-      for (const auto& [parameter, states] : optimizer.StateDict())
+    for (size_t t = 0; t < optimizers_.size(); ++t) {
+      const bool rowwise = OptimizerOf(c, t).at("name") == "rowwise_adagrad";
+      for (const auto& [parameter, states] : optimizers_[t].StateDict())
         for (const auto& [state, tensor] : states)
           if (const auto name = names.find(state); name != names.end())
-            answer["state." + name->second + "." + parameter] = tensor;
+            answer["state." + name->second + "." + parameter] =
+                rowwise ? tensor.Reshape({tensor.numel()}) : tensor;
+    }
   }
 
  private:
@@ -114,7 +121,10 @@ Answer RunTrain(Context& ctx, const Case& c) {
   const std::vector<double> rates = LearningRates(ctx, c, steps, answer.tensors);
   for (int64_t s = 0; s < steps; ++s) {
     const std::string step = "step" + std::to_string(s);
-    if (!rates.empty()) tables.SetLearningRate(static_cast<float>(rates[static_cast<size_t>(s)]));
+    if (!rates.empty()) {
+      tables.SetLearningRate(static_cast<float>(rates[static_cast<size_t>(s)]));
+      dense.SetLearningRate(rates[static_cast<size_t>(s)]);
+    }
     const KeyedJaggedTensor kjt = ReadKjt(c, step, /*weights_grad=*/options.weighted);
     Tape tape(ctx);
     const std::vector<Variable> outputs = Forward(ctx, c, tables, kjt, step + ".", answer.tensors);
@@ -128,7 +138,7 @@ Answer RunTrain(Context& ctx, const Case& c) {
     for (const OptimizerState& state : tables.optimizer_states(t))
       answer.tensors["state." + state.name + "." + std::to_string(t)] = state.tensor;
   }
-  dense.StoreStates(answer.tensors);
+  dense.StoreStates(c, answer.tensors);
   return answer;
 }
 

@@ -68,7 +68,7 @@ TEST_P(TableRulesTest, SweepsComeBeforeTheForwardThatCountsThem) {
   EXPECT_THAT(tables.weight(0).ToVector<float>(), ElementsAre(0, 4, 0, 4, 0, 4));
 }
 
-TEST_P(TableRulesTest, OwedDecayIsReadAndIsInTheGradientOfTheWeights) {
+TEST_P(TableRulesTest, OwedDecayIsReadButNotInTheGradientOfTheWeights) {
   GlobalDecayRowwiseAdagrad rule;
   rule.lr = 0.5f;
   rule.weight_decay = 1;  // half of a row is left after each step
@@ -85,7 +85,7 @@ TEST_P(TableRulesTest, OwedDecayIsReadAndIsInTheGradientOfTheWeights) {
     // Row 1 was last touched in step 1: in step 4 it owes two steps.
     const Variable seen = weights(true);
     EXPECT_THAT(Step(tables, Kjt({1, 1}, {1, 1}, seen)), ElementsAre(0.75f, 0.75f, 5, 5));
-    EXPECT_THAT(seen.grad().ToVector<float>(), ElementsAre(0.5f, 2));
+    EXPECT_THAT(seen.grad().ToVector<float>(), ElementsAre(2, 2));
     tables.weight(0).Fill(ctx(), 1);
     const Variable plain = tables.ForwardAll(ctx(), Kjt({1, 1}, {1, 1}, weights(false))).pooled;
     EXPECT_EQ(plain.value().ToVector<float>()[0], 3);  // prediction reads what is there

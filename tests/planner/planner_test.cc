@@ -9,6 +9,7 @@
 #include <random>
 
 #include "planner/model/planner_error.h"
+#include "planner/plan_conversion.h"
 #include "sharding/plan/column_cuts.h"
 #include "tests/planner/small_model.h"
 
@@ -101,11 +102,15 @@ TEST(PlannerTest, IsAsGoodAsBruteForceOnSmallProblemsAndKnowsIt) {
   }
 }
 
-TEST(PlannerTest, APlanLacksNoTable) {
+TEST(PlannerTest, ATableForOtherDevicesIsLeftOutOfThePlanAndNoShardingPlanLacksIt) {
   PlannerModel model = ModelOf({{1000, 16}, {2000, 16}});
   model.constraints[model.tables[1].name] = {.device_group = ComputeDevice::kCpu};
+  const Topology topology = GpuTopology(2, 2);
+  const PlanResult plan = EmbeddingShardingPlanner(topology, model).Plan();
+  ASSERT_EQ(plan.tables.size(), 1);
+  EXPECT_EQ(plan.tables[0].option.table, 0);
   try {
-    PlanOf(GpuTopology(2, 2), model);
+    ToShardingPlan(topology, model, plan.tables);
     ADD_FAILURE() << "expected an error";
   } catch (const PlannerError& error) {
     EXPECT_EQ(error.kind(), PlannerErrorKind::kMissingTableInPlan);
