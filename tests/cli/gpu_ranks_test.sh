@@ -64,8 +64,6 @@ for comm in auto host; do
     --set tables[0].location=MANAGED_CACHING
   has out "this plan"
 done
-run 0 calibrate --quick --device cuda:1 --ranks 2
-has out "$host $shared"
 fails_saying "--comm nccl beside --device cpu" calibrate --quick --ranks 2 --comm nccl
 
 # ---- processes, with a GPU each
