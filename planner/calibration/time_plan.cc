@@ -196,6 +196,13 @@ Variable RootOf(Context& ctx, const std::vector<Variable>& outputs) {
   return Concat(ctx, flat, 0);
 }
 
+int64_t SumOverRanks(Communicator& comm, int64_t mine) {
+  const std::vector<std::vector<int64_t>> to_each(static_cast<size_t>(comm.size()), {mine});
+  int64_t sum = 0;
+  for (const auto& of_rank : comm.ExchangeNumbersSync(to_each, "measurement")) sum += of_rank[0];
+  return sum;
+}
+
 class PlannedStep {
  public:
   PlannedStep(Context& ctx, Communicator& comm, const StepLoad& load, const ShardingPlan& plan)
@@ -247,6 +254,16 @@ class PlannedStep {
     return seconds;
   }
 
+  // Steps run so far, and rows that this rank's caches lacked in them.
+  int64_t steps() const { return next_; }
+  int64_t MissesSync(Context& ctx) const {
+    int64_t misses = 0;
+    for (const TableBatchedEmbedding* part : tables_.parts())
+      for (int t = 0; t < part->num_tables(); ++t)
+        misses += part->caches().StatsSync(ctx, t).misses;
+    return misses;
+  }
+
  private:
   KeyedJaggedTensor Batch(Context& ctx, unsigned step) const {
     return MakeBatch(ctx, load_, 100'000 * static_cast<unsigned>(comm_.rank()) + step);
@@ -279,6 +296,7 @@ PlanTime TimePlan(Context& ctx, Communicator& comm, const StepLoad& load, const 
   PlannedStep step(ctx, comm, load, plan);
   step.Sweep(ctx, plan);
   for (int i = WarmUpSteps(load, plan, comm.size()); i > 0; --i) step.Run(ctx);
+  const int64_t first_step = step.steps(), first_miss = step.MissesSync(ctx);
   Rounds rounds(ctx, comm, budget);
   // Steps run one after another: ranks wait for each other inside of them, and nowhere else.
   const std::vector<double> times = rounds.Medians([&] {
@@ -286,7 +304,11 @@ PlanTime TimePlan(Context& ctx, Communicator& comm, const StepLoad& load, const 
     phases.push_back(std::accumulate(phases.begin(), phases.end(), 0.0));
     return phases;
   });
-  return {times.back(), {times.begin(), times.end() - 1}};
+  const int64_t misses = SumOverRanks(comm, step.MissesSync(ctx) - first_miss);
+  return {
+      .seconds = times.back(),
+      .phases = {times.begin(), times.end() - 1},
+      .cache_misses = static_cast<double>(misses) / static_cast<double>(step.steps() - first_step)};
 }
 
 }  // namespace tessera

@@ -20,6 +20,7 @@ inline constexpr const char* kPhaseNames[] = {"input_dist", "lookup", "output_di
 struct PlanTime {
   double seconds = 0;          // from a step's beginning to the next one's
   std::vector<double> phases;  // seconds of kPhaseNames, the mean over ranks
+  double cache_misses = 0;     // rows a step that caches lacked: of all ranks, the mean over steps
 };
 
 // Medians of about `budget` seconds of steps. Every rank calls and gets the same. Throws Error for

@@ -19,6 +19,7 @@ PlanTime MedianTime(const std::vector<PlanTime>& times) {
   result.seconds = median([](const PlanTime& t) { return t.seconds; });
   for (size_t p = 0; p < times[0].phases.size(); ++p)
     result.phases.push_back(median([p](const PlanTime& t) { return t.phases[p]; }));
+  result.cache_misses = median([](const PlanTime& t) { return t.cache_misses; });
   return result;
 }
 
