@@ -56,7 +56,7 @@ TEST_F(EmulatedDevicesTest, PinnedMemoryIsTakenWhileOthersTakeSome) {
       (void)PinnedAllocator().stats();
       done->set_value();
     }).detach();
-    return waited.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    return waited.wait_for(std::chrono::minutes(2)) == std::future_status::ready;
   };
   int calls = 0;
   cuda_emulation::SetPinnedHook([&] {
