@@ -23,7 +23,6 @@ KeyedTensor FeatureProcessedEmbeddingBagCollection::Forward(
 FeatureProcessedEmbeddingBagCollection Quantize(
     Context& ctx, const tessera::FeatureProcessedEmbeddingBagCollection& collection,
     const TablesQuantization& how, QuantizedOptions options) {
-  options.weighted = true;
   return {Quantize(ctx, collection.embedding_bag_collection(), how, options),
           collection.shared_feature_processor()};
 }

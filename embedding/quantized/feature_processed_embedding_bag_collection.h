@@ -29,7 +29,7 @@ class FeatureProcessedEmbeddingBagCollection {
 };
 
 // A collection of stored rows that answers as the float one does, with whose processor it goes on:
-// what that learns is seen here. Weights are taken whatever the options say.
+// what that learns is seen here.
 FeatureProcessedEmbeddingBagCollection Quantize(
     Context& ctx, const tessera::FeatureProcessedEmbeddingBagCollection& collection,
     const TablesQuantization& how = {}, QuantizedOptions options = {});

@@ -139,6 +139,7 @@ std::vector<FloatTable> FlushedTablesOf(Context& ctx, TableBatchedEmbedding tabl
 EmbeddingBagCollection Quantize(Context& ctx, const tessera::EmbeddingBagCollection& collection,
                                 const TablesQuantization& how, QuantizedOptions options) {
   const std::vector<FloatTable> tables = FlushedTablesOf(ctx, collection.tables());
+  options.weighted = options.weighted || collection.tables().options().weighted;
   return EmbeddingBagCollection(ctx, QuantizeTables(ctx, tables, how).tables, options);
 }
 

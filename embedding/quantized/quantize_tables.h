@@ -62,7 +62,8 @@ struct QuantizedTables {
 QuantizedTables QuantizeTables(Context& ctx, const std::vector<FloatTable>& tables,
                                const TablesQuantization& how = {});
 
-// A collection of stored rows that answers as the float one does.
+// A collection of stored rows that answers as the float one does. It takes weights where that one
+// does, whatever the options say.
 EmbeddingBagCollection Quantize(Context& ctx, const tessera::EmbeddingBagCollection& collection,
                                 const TablesQuantization& how = {}, QuantizedOptions options = {});
 EmbeddingCollection Quantize(Context& ctx, const tessera::EmbeddingCollection& collection,

@@ -192,14 +192,8 @@ void SetQuantized(AnyTables& live, const TablesCase& c, Collection& tables,
                   std::function<KeyedJaggedTensor(Context&, const KeyedJaggedTensor&)> rows_of) {
   live.put_quantized = [&c, &tables, rows_of](Context& ctx, std::map<std::string, Tensor>& to) {
     const KeyedJaggedTensor rows = rows_of(ctx, c.Batch(ctx, kTablesSteps - 1, 0, c.parts()));
-    std::vector<Variable> outputs;
-    if constexpr (std::is_same_v<Collection, EmbeddingBagCollection>)
-      outputs = ValuesOf(
-          quant::Quantize(ctx, tables, {}, {.weighted = c.weighted(), .bounds_check = c.bounds()})
-              .Forward(ctx, rows));
-    else
-      outputs = ValuesOf(
-          quant::Quantize(ctx, tables, {}, {.bounds_check = c.bounds()}).Forward(ctx, rows));
+    const std::vector<Variable> outputs =
+        ValuesOf(quant::Quantize(ctx, tables, {}, {.bounds_check = c.bounds()}).Forward(ctx, rows));
     for (size_t o = 0; o < outputs.size(); ++o)
       to[Format("quantized output {}", o)] = outputs[o].value().ToHost();
   };

@@ -93,6 +93,16 @@ TEST_P(QuantizedCollectionsTest, AnswersAsTheFloatCollectionOfTheDecodedRows) {
         << name;
 }
 
+TEST_P(QuantizedCollectionsTest, TakeWeightsWhereTheFloatCollectionDoes) {
+  EmbeddingBagCollection floats(ctx(), {BagTable("t", 40, 16, {"a"})}, {.is_weighted = true});
+  const auto quantized = Quantize(ctx(), floats, {.all = {.codec = {RowType::kF32}}});
+  const auto kjt = KeyedJaggedTensor::FromLengthsSync(
+      {"a"}, Tensor::From<int32_t>(ctx(), {3, 4, 29}), Tensor::From<int32_t>(ctx(), {2, 1}),
+      Variable(Tensor::From<float>(ctx(), {0.5f, -2, 3})));
+  EXPECT_TRUE(SameBits(quantized.Forward(ctx(), kjt).values().value(),
+                       floats.Forward(ctx(), kjt).values().value()));
+}
+
 TEST_P(QuantizedCollectionsTest, Sequences) {
   EmbeddingConfig config;
   config.name = "t";

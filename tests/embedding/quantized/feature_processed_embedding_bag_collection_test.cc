@@ -11,8 +11,7 @@ namespace {
 
 class QuantFeatureProcessedEmbeddingBagCollectionTest : public testing::DeviceTest {
  protected:
-  // Feature "a" has learned weights for its positions, "b" has none.
-  FeatureProcessedEmbeddingBagCollection MakeFloat() {
+  std::unique_ptr<EmbeddingBagCollection> MakeTables(bool is_weighted) {
     std::vector<EmbeddingBagConfig> tables(2);
     for (size_t t = 0; t < 2; ++t) {
       tables[t].name = t == 0 ? "ta" : "tb";
@@ -20,14 +19,16 @@ class QuantFeatureProcessedEmbeddingBagCollectionTest : public testing::DeviceTe
       tables[t].embedding_dim = 8;
       tables[t].feature_names = {t == 0 ? "a" : "b"};
     }
+    return std::make_unique<EmbeddingBagCollection>(
+        ctx(), tables, EmbeddingBagCollectionOptions{.is_weighted = is_weighted});
+  }
+  // Feature "a" has learned weights for its positions, "b" has none.
+  FeatureProcessedEmbeddingBagCollection MakeFloat() {
     auto processor = std::make_shared<PositionWeightedModuleCollection>(
         ctx(), std::vector<std::pair<std::string, int64_t>>{{"a", 3}});
     processor->position_weight("a").value().CopyFrom(ctx(),
                                                      Tensor::From<float>(ctx(), {0.5f, 2, -1}));
-    return FeatureProcessedEmbeddingBagCollection(
-        std::make_unique<EmbeddingBagCollection>(
-            ctx(), tables, EmbeddingBagCollectionOptions{.is_weighted = true}),
-        processor);
+    return FeatureProcessedEmbeddingBagCollection(MakeTables(/*is_weighted=*/true), processor);
   }
   KeyedJaggedTensor Batch() {
     return KeyedJaggedTensor::FromLengthsSync({"a", "b"},
@@ -62,7 +63,7 @@ TEST_P(QuantFeatureProcessedEmbeddingBagCollectionTest, GoesOnWithTheFloatCollec
 TEST_P(QuantFeatureProcessedEmbeddingBagCollectionTest, RefusesWhatWouldDoNothing) {
   FeatureProcessedEmbeddingBagCollection exact = MakeFloat();
   const auto quantize = [&](bool weighted) {
-    return quant::Quantize(ctx(), exact.embedding_bag_collection(), {}, {.weighted = weighted});
+    return quant::Quantize(ctx(), *MakeTables(weighted));
   };
   using quant::FeatureProcessedEmbeddingBagCollection;
   EXPECT_THROW(FeatureProcessedEmbeddingBagCollection(quantize(true), nullptr), Error);
