@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "planner/model/at.h"
 #include "planner/search/placement_state.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
 namespace {
 
+using internal::At;
 using internal::Item;
 using internal::MakeCandidate;
 using internal::PlacementState;
@@ -16,8 +18,6 @@ using internal::Spot;
 using internal::TableOf;
 
 constexpr size_t kShownTables = 200, kShownBottleneck = 10;
-
-size_t At(int i) { return static_cast<size_t>(i); }
 
 // Whether two options differ in the name alone: column_wise with one shard is table_wise.
 bool AreAlike(const internal::Candidate& a, const internal::Candidate& b) {

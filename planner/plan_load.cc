@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "planner/cost_models.h"
+#include "planner/model/at.h"
 #include "planner/plan_conversion.h"
 
 namespace tessera {
 namespace {
 
-size_t At(int i) { return static_cast<size_t>(i); }
+using internal::At;
 
 // The rank with the largest value; the first of equal ones.
 template <typename Value>

@@ -9,8 +9,7 @@ namespace {
 
 using internal::BarChart;
 using internal::MarkupText;
-
-constexpr double kGiB = 1073741824;
+using internal::ToGib;
 
 template <typename Fn>
 std::vector<double> Each(const std::vector<RankStats>& ranks, const Fn& fn) {
@@ -51,15 +50,11 @@ BarChart MemoryChart(const Topology& topology, const std::vector<RankStats>& ran
   return {
       .title = "Memory, with the dense part and batches of ids",
       .unit = "GiB",
-      .layers =
-          {{"HBM", "#2c7fb8",
-            Each(ranks, [&](const RankStats& r) { return static_cast<double>(r.hbm) / kGiB; })},
-           {"DDR", "#7fcdbb",
-            Each(ranks, [&](const RankStats& r) { return static_cast<double>(r.ddr) / kGiB; })},
-           {"SSD", "#969696",
-            Each(ranks, [&](const RankStats& r) { return static_cast<double>(r.ssd) / kGiB; })}},
+      .layers = {{"HBM", "#2c7fb8", Each(ranks, [&](const RankStats& r) { return ToGib(r.hbm); })},
+                 {"DDR", "#7fcdbb", Each(ranks, [&](const RankStats& r) { return ToGib(r.ddr); })},
+                 {"SSD", "#969696", Each(ranks, [&](const RankStats& r) { return ToGib(r.ssd); })}},
       .bars = RankNames(ranks.size()),
-      .line = caps.empty() ? static_cast<double>(cap) / kGiB : 0,
+      .line = caps.empty() ? ToGib(cap) : 0,
       .line_name = cpu ? "DDR of a rank" : "HBM of a rank"};
 }
 
@@ -74,7 +69,7 @@ std::string TableRows(const PlannerModel& model, const std::vector<PlacedOption>
                    MarkupText(model.full_name(table)), table.rows, table.dim,
                    ToString(placed.option.type), ToString(placed.option.kernel),
                    placed.option.num_shards(), RanksText(placed.ranks), placed.option.total_perf(),
-                   static_cast<double>(storage.hbm + storage.ddr + storage.ssd) / kGiB);
+                   ToGib(storage.hbm + storage.ddr + storage.ssd));
   }
   return html + "</table>\n";
 }

@@ -5,12 +5,13 @@
 #include <set>
 #include <tuple>
 
+#include "planner/model/at.h"
 #include "planner/torchrec/torchrec_estimators.h"
 
 namespace tessera {
 namespace {
 
-size_t At(int i) { return static_cast<size_t>(i); }
+using internal::At;
 
 // Calls fn(rank, run) for each shard.
 template <typename Fn>

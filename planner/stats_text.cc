@@ -8,6 +8,7 @@ namespace tessera {
 namespace {
 
 using internal::Counted;
+using internal::Gib;
 
 constexpr size_t kShownRanks = 64, kShownTables = 200;
 
@@ -16,9 +17,6 @@ using Row = std::vector<std::string>;
 std::string Aligned(const std::vector<Row>& rows) { return internal::TextTable(rows, "  "); }
 
 std::string Ms(double ms) { return Format("{:.4g}", ms); }
-std::string Gib(int64_t bytes) {
-  return Format("{:.3f}", static_cast<double>(bytes) / 1073741824.0);
-}
 std::string Mib(int64_t bytes) { return Format("{:.2f}", static_cast<double>(bytes) / 1048576.0); }
 
 Row TableRow(const PlannerModel& model, const PlacedOption& placed) {

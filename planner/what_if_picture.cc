@@ -8,11 +8,11 @@ namespace {
 
 using internal::DrawChart;
 using internal::MarkupText;
+using internal::ToGib;
 
 constexpr char kCurrentColor[] = "#fd8d3c", kOtherColor[] = "#2c7fb8", kHostColor[] = "#7fcdbb",
                kDiskColor[] = "#c7e9b4";
 constexpr size_t kMostMarks = 40;
-constexpr double kGiB = 1073741824;
 
 std::vector<std::string> Names(const WhatIf& what_if) {
   std::vector<std::string> names;
@@ -57,16 +57,15 @@ std::string DrawValues(const WhatIf& what_if, const char* title, const char* uni
 }
 
 std::string DrawMemory(const WhatIf& what_if) {
-  const auto gib = [](int64_t bytes) { return static_cast<double>(bytes) / kGiB; };
   return DrawChart(
       {.title = "Memory of the fullest rank",
        .unit = "GiB",
        .layers = {{"HBM", kOtherColor,
-                   Each(what_if, [&](const WhatIfPlan& plan) { return gib(plan.most_hbm); })},
+                   Each(what_if, [&](const WhatIfPlan& plan) { return ToGib(plan.most_hbm); })},
                   {"host memory", kHostColor,
-                   Each(what_if, [&](const WhatIfPlan& plan) { return gib(plan.most_ddr); })},
+                   Each(what_if, [&](const WhatIfPlan& plan) { return ToGib(plan.most_ddr); })},
                   {"disk", kDiskColor,
-                   Each(what_if, [&](const WhatIfPlan& plan) { return gib(plan.most_disk); })}},
+                   Each(what_if, [&](const WhatIfPlan& plan) { return ToGib(plan.most_disk); })}},
        .bars = Names(what_if),
        .marks = Marks(what_if.points.size())},
       kMaxWhatIfPoints);
@@ -75,9 +74,7 @@ std::string DrawMemory(const WhatIf& what_if) {
 std::string PlanCells(const WhatIfPlan& plan) {
   return Format("<td>{}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{:.4g}<td>{}",
                 plan.batch, plan.step_ms, plan.rows_per_second(), plan.rank_hours(),
-                static_cast<double>(plan.most_hbm) / kGiB,
-                static_cast<double>(plan.most_ddr) / kGiB,
-                static_cast<double>(plan.most_disk) / kGiB, plan.bound_by);
+                ToGib(plan.most_hbm), ToGib(plan.most_ddr), ToGib(plan.most_disk), plan.bound_by);
 }
 
 std::string PointsTable(const WhatIf& what_if) {

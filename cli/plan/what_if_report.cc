@@ -5,19 +5,17 @@
 
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera::cli {
 namespace {
 
+using internal::Gib;
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kShownReasons = 10;
 
 // ---- in words
-
-std::string Gib(int64_t bytes) {
-  return Format("{:.3f}", static_cast<double>(bytes) / 1073741824.0);
-}
 
 // "point 4 (now)"
 std::string PointText(const WhatIf& what_if, size_t point) {

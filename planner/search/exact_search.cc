@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "planner/model/at.h"
+
 namespace tessera::internal {
 namespace {
 
@@ -10,8 +12,6 @@ constexpr size_t kMaxItems = 16;
 constexpr int kMaxRanks = 64;
 constexpr double kMaxNodes = 1e6;    // shards put on a rank
 constexpr double kBelow = 1 - 1e-9;  // how far below the best a plan must be to count
-
-size_t At(int i) { return static_cast<size_t>(i); }
 
 bool IsSmall(const SearchProblem& problem) {
   if (problem.items.size() > kMaxItems || problem.topology.world_size > kMaxRanks) return false;

@@ -4,16 +4,17 @@
 #include <map>
 #include <numeric>
 
+#include "planner/model/at.h"
 #include "runtime/base/names.h"
 
 namespace tessera {
 namespace {
 
+using internal::At;
+
 constexpr const char* kKindNames[] = {"greedy_perf", "memory_balanced"};
 constexpr const char* kSortNames[] = {"storage", "perf"};
 constexpr int64_t kSearchGap = 10 << 20;  // bytes; where the search for a cap ends
-
-size_t At(int i) { return static_cast<size_t>(i); }
 
 struct Rank {
   int rank = 0;

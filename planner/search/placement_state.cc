@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "planner/model/at.h"
+
 namespace tessera::internal {
 namespace {
-
-size_t At(int i) { return static_cast<size_t>(i); }
 
 double Pow8(double x) {
   const double square = x * x, fourth = square * square;

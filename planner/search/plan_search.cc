@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "planner/model/at.h"
 #include "planner/search/option_choice.h"
 #include "planner/search/search_state.h"
 
@@ -20,8 +21,6 @@ double RuinWork(const SearchProblem& problem) {
   const double small = std::clamp(kSmallRuinWorkAPlace * places, kLeastRuinWork, kSmallRuinWork);
   return std::clamp(kRuinWorkAPlace * places, small, kMaxRuinWork);
 }
-
-size_t At(int i) { return static_cast<size_t>(i); }
 
 // How items are ordered before they are placed.
 enum class Order { kCost, kCostAndMemory, kMemory };

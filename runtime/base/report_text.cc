@@ -25,6 +25,10 @@ std::string Bytes(int64_t bytes) {
   return unit == 0 ? Format("{} B", bytes) : Format("{:.1f} {}", number, kUnits[unit]);
 }
 
+double ToGib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+std::string Gib(int64_t bytes) { return Format("{:.3f}", ToGib(bytes)); }
+
 std::string WithCommas(double number) {
   if (!std::isfinite(number)) return "-";
   std::string digits = Format("{:.0f}", number);

@@ -10,6 +10,9 @@ namespace tessera::internal {
 
 // "512 B", "1.5 KiB", "166.4 MiB".
 std::string Bytes(int64_t bytes);
+// Bytes as a number of GiB, for charts; with three digits ("1.250"), for columns headed "GiB".
+double ToGib(int64_t bytes);
+std::string Gib(int64_t bytes);
 
 // Rounded: "43,210".
 std::string WithCommas(double number);

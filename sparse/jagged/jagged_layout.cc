@@ -1,7 +1,6 @@
 #include "sparse/jagged/jagged_layout.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/device/dispatch.h"
 #include "sparse/jagged/jagged_layout_impl.h"
@@ -16,10 +15,6 @@ constexpr int64_t kPieceBytes = 1 << 17;
 
 int64_t CellGrain(int64_t cell_bytes) {
   return std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(64, cell_bytes));
-}
-
-void CopyBytes(char* to, const char* from, int64_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 }  // namespace

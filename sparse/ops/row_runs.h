@@ -7,6 +7,7 @@
 // rows source_offsets[s] … source_offsets[s+1], output segment i is a copy of source segment
 // picks[i]. Segments may be picked twice or never.
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -64,6 +65,10 @@ namespace internal {
 int64_t RowBytes(const Tensor& t);
 // The shape of t with another first extent.
 Shape WithRows(const Tensor& t, int64_t rows);
+// Copies on the host; both may be null where there are no bytes.
+inline void CopyBytes(char* to, const char* from, int64_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
 }  // namespace internal
 
 }  // namespace tessera

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "runtime/tensor.h"
@@ -10,10 +9,6 @@ namespace {
 
 // Bytes a thread copies at a time.
 constexpr int64_t kPieceBytes = 1 << 17;
-
-void CopyBytes(char* to, const char* from, int64_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
-}
 
 int64_t PieceRows(int64_t row_bytes) {
   return std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, row_bytes));
