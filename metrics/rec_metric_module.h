@@ -4,9 +4,9 @@
 // Values are called as TorchRec calls them, "<metric>-<task>|<prefix>_<name>", for example
 // "ne-click|window_ne".
 //
-// On several ranks each has a module made alike, and feeds it its own batches. A value of all ranks
-// is that of one process fed their batches in rank order, as far as the windows hold the same: the
-// window of R ranks is the R windows of window_size/R together.
+// On several ranks each has a module of the same configuration, and feeds it its own batches. A
+// value of all ranks is that of one process fed their batches in rank order. (A window may differ:
+// that of R ranks is their R windows of window_size/R together, which may hold other batches.)
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,8 +44,8 @@ class RecMetricModule {
   // Adds a batch, which may be empty. Throws Error for a tensor that is missing, of another type
   // or size; what some metrics have added then stays.
   void Update(const ModelOutput& output);
-  // Whether now, after an update, is the time: every compute_interval_steps of them, or what the
-  // second computation made of that (min_compute_interval).
+  // Whether it is time to compute, asked after an update: once in compute_interval_steps() updates.
+  // With min_compute_interval the second computation sets that number.
   bool ShouldCompute() const { return updates_ % interval_steps_ == 0; }
   int64_t compute_interval_steps() const { return interval_steps_; }
   int64_t updates() const { return updates_; }
@@ -55,12 +55,13 @@ class RecMetricModule {
   // Computes the metrics of all ranks, the same on each. Every rank calls. Waits.
   MetricReport Compute(Communicator& comm);
 
-  // All that is remembered, by "metrics.<rank>.<metric>.<task>.<part>": of this rank (as rank 0),
-  // or of all, the same on each. Every rank calls. Tensors of the host.
+  // Returns all state as tensors of the host named "metrics.<rank>.<metric>.<task>.<part>": that of
+  // this rank (as rank 0), or of all ranks, the same on each, for which every rank calls.
   std::vector<NamedTensor> State() const;
   std::vector<NamedTensor> State(Communicator& comm) const;
-  // Takes over what was remembered by any number of ranks. Metrics that it does not have start
-  // afresh, those that are not here are left out. Throws Error for state that does not fit.
+  // Loads the state of any number of ranks. Metrics that the state lacks start afresh; state of
+  // metrics that this module does not have is left out. Throws Error for state that does not
+  // fit.
   void Load(const std::vector<NamedTensor>& state, int rank = 0);
 
   // Names of the tensors that Update asks for.

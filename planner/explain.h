@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_EXPLAIN_H_
 #define TESSERA_PLANNER_EXPLAIN_H_
-// Why a plan is as it is: for each table what the next best option would make of the plan, and what
-// the busiest rank is busy with.
+// Why a plan is as it is: for each table, the plan's rating with the table's next best option; and
+// what the busiest rank spends its time on.
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ struct RunnerUp {
 
 struct TableExplanation {
   std::string table;                  // full name
-  int64_t num_options = 0;            // that rules allow, and are not one thing by two names
+  int64_t num_options = 0;            // that rules allow; one under two names counts once
   double total_perf = 0;              // of the option that it has
   std::optional<RunnerUp> runner_up;  // none where no other option finds room
 };
@@ -30,7 +30,7 @@ struct PlanExplanation {
   double bottleneck_perf = 0;
   std::string limited_by;  // the largest part of it: "fwd_compute", "fwd_comms", …
   double limited_by_perf = 0;
-  // Tables on it, the dearest first, with what each adds to it.
+  // Tables on it, the most expensive first, with what each adds to it.
   std::vector<std::pair<std::string, double>> bottleneck_tables;
   double bottleneck_memory_share = 0;  // of the memory for tables, the fuller of HBM and DDR
 };

@@ -1,16 +1,16 @@
 #ifndef TESSERA_PLANNER_WHAT_IF_H_
 #define TESSERA_PLANNER_WHAT_IF_H_
-// Plans over a grid of machines and loads that are not there yet: which one would help.
+// Plans over a grid of machines and loads, to find the change that would help most.
 //
 //   ranks         ranks, of all nodes together
 //   hbm, ddr      GiB of device memory, of host memory, of each rank
 //   disk          GiB of disk of each rank, for tables that would not fit in memory; 0: none
 //   batch         examples of each rank in a step
-//   codec         what rows and gradients are written in between ranks (quant/wire_codec.h)
+//   codec         codec of rows and gradients between ranks (quant/wire_codec.h)
 //   intra_bw, inter_bw   GB/s (10^9 bytes) of a rank to its node, to other nodes
 //
-// The values of an axis have the current one among them, so that the grid has every single change
-// from where things stand.
+// Each axis has the current value among its values, so the grid has every change of one value
+// alone.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -67,7 +67,7 @@ inline constexpr int64_t kMaxWhatIfPoints = 256;
 
 // Plans at a point; throws PlannerError where no plan fits.
 using PlanAt = std::function<WhatIfPlan(const std::vector<size_t>& values)>;
-// Hears of each point before it is planned.
+// Called before each point is planned.
 using WhatIfProgress = std::function<void(const std::string& name, double fraction)>;
 
 // Throws Error for axes of one key and for more points than kMaxWhatIfPoints.

@@ -6,9 +6,9 @@
 //   Variable loss = Mean(ctx, Linear(ctx, x, w, b));
 //   tape.Backward(loss);                         // w.grad(), b.grad()
 //
-// An op computes its output and hands the tape a Function that knows the way back. Without a Tape
-// nothing is recorded, and prediction costs no memory. Nodes hold variables, variables hold no
-// nodes: destroying the tape frees what it kept.
+// An op computes its output and hands the tape a Function that turns gradients of the output into
+// those of the inputs. Without a Tape nothing is recorded, and prediction costs no memory. Nodes
+// hold variables, variables hold no nodes: destroying the tape frees what it kept.
 #include <functional>
 #include <memory>
 #include <span>
@@ -22,8 +22,8 @@ namespace tessera {
 
 class Accumulation;
 
-// A tensor that may have a gradient. A handle: copies are the same variable. Made from a Tensor
-// without being asked, so that ops take plain tensors too.
+// A tensor that may have a gradient. A handle: copies are the same variable. A Tensor converts to
+// it implicitly, so that ops take plain tensors too.
 class Variable {
  public:
   Variable() = default;                                // undefined: "none"
@@ -57,13 +57,14 @@ class Variable {
     Tensor value, grad;
     bool requires_grad = false, retain_grad = false;
     bool of_op = false;  // the result of one
-    // Whether it may depend on the examples of the batch: data, and what was computed from them.
+    // Whether it may depend on the batch's examples: they themselves, and results computed from
+    // them.
     bool of_batch = false;
   };
   std::shared_ptr<Impl> impl_;
 };
 
-// The way back of one op. It may keep tensors of the forward as members.
+// The backward of one op. It may keep tensors of the forward as members.
 class Function {
  public:
   virtual ~Function() = default;
@@ -76,18 +77,18 @@ class Function {
 
  protected:
   bool needs_grad(size_t input) const { return needs_grad_[input]; }
-  // The gradient of an input that is the same for all examples, where it is a sum over them:
-  // extend({}), or, of a pass of several that are one step (Accumulation), extend(what it gave in
-  // the pass before), and undefined but in the last pass. `finish`: what makes the gradient of the
-  // last sum, if that is not it. Undefined if the input needs none.
+  // Returns the gradient of an input that all examples share, such as a weight: a sum over them.
+  // extend(so_far) adds this pass's examples to the sum of the passes before, which is undefined in
+  // the first. In a step of several passes (Accumulation) the result is undefined but in the last.
+  // `finish`, if given, turns the whole sum into the gradient. Undefined if the input needs none.
   Tensor SumOverExamples(size_t input, const std::function<Tensor(const Tensor& so_far)>& extend,
                          const std::function<Tensor(const Tensor& sum)>& finish = nullptr) const;
 
  private:
   friend class Tape;
   std::vector<bool> needs_grad_;
-  // Set in a pass of several: the step they make together, this op's number in it, and the inputs
-  // that are the same for all examples.
+  // Set where a step has several passes: the step, this op's number in its pass, and the inputs
+  // that all examples share.
   Accumulation* accumulation_ = nullptr;
   int64_t number_ = 0;
   std::vector<bool> for_all_examples_;
@@ -97,8 +98,8 @@ class Function {
 // tapes in reverse order of making.
 class Tape {
  public:
-  // `accumulation`: the step of which this is the pass that was begun last; null: a step of its
-  // own.
+  // `accumulation`: a step of several passes, whose newest pass this tape records; null: the tape
+  // records a whole step.
   explicit Tape(Context& ctx, Accumulation* accumulation = nullptr);
   ~Tape();
   Tape(const Tape&) = delete;
@@ -111,8 +112,8 @@ class Tape {
   // Differentiates several losses at once, in one pass: Σ grads[i]·roots[i], as
   // torch.autograd.backward does. `grads`: none, or one a root, which may be undefined.
   void Backward(std::span<const Variable> roots, std::span<const Tensor> grads = {});
-  // Backward calls fn for each variable that requires a gradient as soon as nothing more is to be
-  // added to its grad, or nothing at all: while gradients of what came earlier are still awaited.
+  // Backward calls fn for each variable that requires a gradient as soon as its grad is complete
+  // (or is known to stay undefined), while those of earlier ops are still to be computed.
   void OnGradientReady(std::function<void(const Variable&)> fn) { on_ready_ = std::move(fn); }
   int64_t size() const { return static_cast<int64_t>(nodes_.size()); }
 
@@ -152,9 +153,9 @@ class NoGrad {
   Tape* outer_;
 };
 
-// The output(s) of an op as variables. They require a gradient, and `function` is put on the tape,
-// if a tape records and some input requires a gradient (or `always`: functions that act in
-// backward, as an embedding update does).
+// Returns the output(s) of an op as variables. They require a gradient, and `function` is put on
+// the tape, if a tape records and some input requires a gradient (or `always`: functions that act
+// in backward, as an embedding update does).
 std::vector<Variable> Record(Context& ctx, std::unique_ptr<Function> function,
                              std::vector<Variable> inputs, std::vector<Tensor> outputs,
                              bool always = false);

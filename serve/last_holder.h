@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_LAST_HOLDER_H_
 #define TESSERA_SERVE_LAST_HOLDER_H_
-// Who loads a model also frees the one before it: giving back the memory and the mappings of a
-// large one takes a while, which a request that was the last to hold it would have to wait for.
+// Lets the thread that loads a model free the one before it: giving back the memory and mappings of
+// a large one takes a while, for which the request that held it last would have to wait.
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -10,8 +10,8 @@ namespace tessera::serve {
 
 inline constexpr std::chrono::milliseconds kOthersMayHold{100};
 
-// Lets `object` go when nobody else holds it, or after `most`; then the last who holds it frees it.
-// REQUIRES: nobody can get it anew but from those who hold it.
+// Releases `object` once nobody else holds it, or after `most`; then its last holder frees it.
+// REQUIRES: only those who hold it can give it to others.
 template <typename T>
 void LetGo(std::shared_ptr<T> object, std::chrono::milliseconds most = kOthersMayHold) {
   constexpr std::chrono::milliseconds kPause{1};

@@ -1,14 +1,14 @@
 #ifndef TESSERA_SERVE_MODEL_CHAIN_H_
 #define TESSERA_SERVE_MODEL_CHAIN_H_
-// A model directory as it goes on: the weights of model.json, then the deltas that lie beside it,
-// one a version (model_delta.h).
+// A model directory that is followed while it grows: the weights of model.json, then the deltas
+// beside it, one a version (model_delta.h).
 //
 // A delta changes a copy of the tables that nobody reads (served_tables.h), the other of two in
-// turn; so it is first brought up to date with what the copy in use had before. Who computes with a
-// model keeps its copy as it is; if one is kept for more than kWait, a new copy is mapped in its
-// place. Not for two threads at once; the models that it gives are for any.
+// turn; so it is first brought up to date with what the copy in use had before. A request that
+// computes with a model keeps its copy unchanged; if the spare copy is held so for longer than
+// kWait, a new one is mapped in its place. One thread at a time may call; the models are for any.
 //
-// All bytes of weights and deltas are read and held against their checksums before they are used.
+// All bytes of weights and deltas are read and compared with their checksums before they are used.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -28,10 +28,10 @@ enum class BadDeltas {
 
 struct ModelChainOptions {
   BadDeltas bad_deltas = BadDeltas::kError;
-  // Counters of tables that it has, too, go on.
+  // A model whose counters of tables go on, where the new one has these tables, too.
   const ServedModel* before = nullptr;
-  // Whether other models are served meanwhile: all bytes of the weights are then read by a quarter
-  // of the cores, at a lower priority, else by all.
+  // Whether other models are served meanwhile: the weights are then read by a quarter of the cores,
+  // at a lower priority, else by all cores.
   bool beside = false;
   // Throws Error to refuse the model of the directory before its weights are read.
   std::function<void(const ModelSpec&)> accept = {};
@@ -44,7 +44,7 @@ class ModelChain {
   // a directory without a model, or one that is not what it says.
   explicit ModelChain(const std::string& directory, const ModelChainOptions& options = {});
 
-  // That of the version.
+  // The model directory; given a folder of versions, that of the newest.
   const std::string& directory() const { return directory_; }
   // The model of the newest version that was taken.
   std::shared_ptr<const ServedModel> model() const { return model_; }
@@ -63,7 +63,7 @@ class ModelChain {
  private:
   static constexpr std::chrono::milliseconds kWait{100};
 
-  // Tables of the newest version but one, or of any before, that nobody reads.
+  // Returns tables of an older version than the newest, which nobody reads.
   std::shared_ptr<ServedTables> TakeSpare();
   void TakeAll(BadDeltas bad_deltas);
   bool IsNextThere();

@@ -4,8 +4,8 @@
 // it for the same predictor, up to max_batch examples, and waits for more until the oldest is
 // max_wait old. With a max_wait of 0 it leaves idle workers their share, so that a small request
 // need not wait for a large one that came with it. A batch uses one model; a request that does not
-// fit it is answered by an Error of its own, the others as if it had not come. Every request is
-// answered exactly once, also where memory runs out on the way.
+// fit it is answered by an Error of its own, which the others do not notice. Every request is
+// answered exactly once, also where memory runs out meanwhile.
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -25,9 +25,8 @@ namespace tessera::serve {
 struct RequestQueueOptions {
   int64_t max_batch = 2048;               // examples computed together; a larger request goes alone
   std::chrono::microseconds max_wait{0};  // 0: what is there when a worker is free
-  std::chrono::milliseconds deadline{
-      500};                  // of a request, from its arrival to the begin of its batch
-  size_t max_queued = 4096;  // requests
+  std::chrono::milliseconds deadline{500};  // from a request's arrival to its batch's begin
+  size_t max_queued = 4096;                 // requests
   int workers = 1;
 };
 
@@ -46,9 +45,9 @@ struct ScoredRequest {
   std::vector<float> scores;                            // answers of each example, one a task
   std::vector<std::string> outputs = {kScoreOutput};    // names of an example's answers
   int64_t model_version = 0;                            // of the model that all of them come from
-  std::string model_digest = {};                        // of the same
+  std::string model_digest = {};                        // of that model
   std::chrono::steady_clock::time_point taken = {};     // when their batch began to be computed
-  std::chrono::steady_clock::time_point answered = {};  // when they were there
+  std::chrono::steady_clock::time_point answered = {};  // when the scores were ready
   bool began_batch = false;                             // whether it was the first of its batch
 };
 
@@ -59,12 +58,12 @@ class RequestQueue {
 
   // A queue whose requests say which predictor answers them.
   explicit RequestQueue(RequestQueueOptions options = {});
-  // `predictor` answers those that don't; it must outlive the queue.
+  // `predictor` answers requests that name none; it must outlive the queue.
   explicit RequestQueue(Predictor& predictor, RequestQueueOptions options = {});
-  // Answers the requests that are there first.
+  // Answers the requests that wait before it returns.
   ~RequestQueue();
 
-  // The answer, or an Error in its place. Throws QueueFull.
+  // Returns the answer, or an Error in its place. Throws QueueFull.
   std::future<ScoredRequest> Submit(PredictRequest request);
   // Submits for a caller that does not wait. Throws QueueFull, and then never calls `done`.
   void Submit(PredictRequest request, Done done);
@@ -88,8 +87,8 @@ class RequestQueue {
   void Close();  // workers end once nothing waits
   // The next batch; empty when there will be none.
   Items Take();
-  // The three are of the oldest request and those for the same predictor. REQUIRES: there is one.
-  // Number of requests that this worker may take.
+  // These three look at the oldest request and those for the same predictor. REQUIRES: there is
+  // one. Share is the number of requests that this worker may take.
   size_t Share() const;
   bool BatchIsFull() const;
   Items TakeBatch();

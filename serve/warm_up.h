@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_WARM_UP_H_
 #define TESSERA_SERVE_WARM_UP_H_
-// Requests that a model answers before it answers anybody: a first answer touches memory, pages of
-// the mapped file, code and threads that the next ones find there. No metric counts them.
+// Requests that a model answers before those of clients: first answers wait for memory, pages of
+// the mapped file, code and threads, which later ones find in place. No metric counts them.
 #include <cstdint>
 #include <string>
 

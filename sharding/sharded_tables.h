@@ -4,16 +4,16 @@
 // embeddings, as if it had all tables. The sharded collections are built on it.
 //
 //   forward    ids -> input_dist -> lookup of this rank's parts -> output_dist
-//   backward   gradients -> output_dist, turned around -> update of this rank's parts
+//   backward   gradients -> output_dist in reverse -> update of this rank's parts
 //
 // A step acts on the bags of all ranks as on one batch: a row's gradient is summed over them (in
 // the order of the ranks), divided by their number if asked, and its rule acts once. Under
 // gradient division a loss that is a mean over each rank's equal batch trains as the mean over all
 // of them, as dense parameters do whose gradients are averaged. (TorchRec's convention.)
 //
-// A rule with statistics of a row (row-wise Adagrad) takes them of the columns it has: under
-// column_wise, table_column_wise and grid_shard a state for each block of columns. All else is as
-// without shards, but for the order of some sums: tables that are split over rows add partial sums.
+// A rule that sums over a row (row-wise Adagrad) sums over the columns of a shard: under
+// column_wise, table_column_wise and grid_shard it has a state for each block of columns. All else
+// is as without shards, but for the order of some sums: tables split over rows add partial sums.
 //
 // Every rank makes the same calls in the same order. Ranks may have different batches, also none.
 #include <memory>
@@ -34,20 +34,21 @@ namespace tessera {
 
 // Options that sharding adds to those of a collection.
 struct ShardingOptions {
-  // How rows travel, and their gradients; a rank's own rows take the same way. Ids, and all of
-  // data_parallel tables, travel as they are. (`dense` is DistributedModelParallel's.)
+  // Codecs of the rows sent between ranks and of their gradients; a rank's own rows are encoded
+  // too, so that they have the same bits. Ids, and all of data_parallel tables, are sent as they
+  // are. (`dense` is DistributedModelParallel's.)
   WireCodecs codecs = {};
   // Gradients of rows are divided by the number of ranks; false: summed.
   bool gradient_division = true;
   // For sequences: each id of a table travels once a batch and rank, or node; its row comes back
   // once, and gradients of a row are summed before they travel (sharding/exchange/dedup.h,
-  // node/node_dedup.h). The same rows; updates but for the order of these sums, which for kNode
-  // depends on which ranks share a node. Nodes have the plan's local_size ranks.
+  // node/node_dedup.h). Rows are the same; updates differ by the order of these sums, which for
+  // kNode depends on which ranks share a node. Nodes have the plan's local_size ranks.
   IdDedup dedup_ids = IdDedup::kNone;
   // One entry a table, or none: number of parts into which a hash cuts the table's ids, any 64-bit
-  // numbers (hash_parts.h); 0: ids are row numbers. Who asks for parts puts rows of this rank's
-  // shard in the place of their ids between input_dist and lookup (InputDist::SetRemapped), as
-  // sharding/managed_collision does; a forward that nobody did this for is an error.
+  // numbers (hash_parts.h); 0: ids are row numbers. A caller that asks for parts replaces ids by
+  // rows of this rank's shard between input_dist and lookup (InputDist::SetRemapped), as
+  // sharding/managed_collision does; a forward without that is an error.
   std::vector<int64_t> num_parts = {};
   // How pooled rows return to the ranks of their bags, over nodes of the plan's local_size ranks.
   OutputRoute route = OutputRoute::kAuto;
@@ -77,38 +78,38 @@ class ShardedTables {
   // REQUIRES: the same arguments and the same ctx.random() on all ranks; poolings all NONE or none.
   // Rows start as without shards: an init_fn is called for the whole table, on every rank. Throws
   // Error for a plan that does not fit the tables (CheckPlan) or the ranks, for dedup_ids of pooled
-  // tables, and for ids once a node beside rows that return directly.
+  // tables, and for dedup_ids kNode beside the route kDirect.
   ShardedTables(Context& ctx, Communicator& comm, std::vector<BaseEmbeddingConfig> tables,
                 std::vector<PoolingType> poolings, std::vector<EmbeddingFeature> features,
                 const ShardingPlan& plan, ShardedTablesOptions options = {});
 
-  // The two halves of a forward, which may each wait for other ranks at leisure. The kjt of both is
-  // the same.
+  // The two halves of a forward, of the same kjt. Other work may be done before each result is
+  // waited for.
   Awaitable<InputDist> StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt) {
     return StartInputDist(ctx, kjt, comm_);
   }
   // Starts an input_dist over `comm`, a group of the same ranks. With a group of its own
   // (comm().Split), a second thread makes the input_dists of batches to come, one after another,
-  // while this one trains: calls of two threads on one group would come in another order on every
-  // rank. Nothing is recorded if ctx has no tape: no gradient of weights then. PrepareInputDist
-  // comes first, from the thread that makes groups; every rank calls.
+  // while this one trains: on one group, the calls of two threads could come in another order on
+  // each rank. Without a tape on ctx nothing is recorded, and weights of ids get no gradient. Call
+  // PrepareInputDist first, from the thread that makes groups; every rank calls.
   Awaitable<InputDist> StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt,
                                       Communicator& comm);
   void PrepareInputDist(Communicator& comm) const;
-  // Looks up, and starts the way back. Pooled: one matrix [B, ΣD], columns in the order of the
-  // features; sequences: one [N_f, D] a feature.
+  // Looks rows up and starts the output_dist. Pooled: one matrix [B, ΣD], columns in the order of
+  // the features; sequences: one [N_f, D] a feature.
   Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx, const KeyedJaggedTensor& kjt,
                                                    const InputDist& input);
   std::vector<Variable> Forward(Context& ctx, const KeyedJaggedTensor& kjt);
 
   // Like TableCaches'. Prefetch brings rows of this rank's parts, for the ids that came by the
-  // input_dist; throws Error for raw ids that nobody has made rows.
+  // input_dist; throws Error for raw ids that SetRemapped has not replaced.
   void Prefetch(Context& ctx, const InputDist& input);
   void ForgetPrefetched();
   // Like TableBatchedEmbedding's.
   void AllowForwardsAhead(int forwards);
-  // Like TableBatchedEmbedding's; every rank calls. Throws Error for dedup_ids, whose sums of a
-  // row's gradients are those of a forward.
+  // Like TableBatchedEmbedding's; every rank calls. Throws Error with dedup_ids, which sums a row's
+  // gradients within one forward.
   void AccumulateForwards(int forwards);
   void CheckForwardIsStep(std::string_view what) const;
 
@@ -137,7 +138,7 @@ class ShardedTables {
   void SetLearningRate(int table, float lr);
   int64_t iter() const;
   void set_iter(int64_t iter);
-  // Counter of this rank's parts, which have seen other rows than other ranks'.
+  // Counter of this rank's parts; ranks hold different rows, so their counters differ.
   float max_counter() const;
   void set_max_counter(float max_counter);
   // The largest over the ranks. Every rank calls.

@@ -1,8 +1,8 @@
 #ifndef TESSERA_SPARSE_INPUT_COMBINE_H_
 #define TESSERA_SPARSE_INPUT_COMBINE_H_
 // Inputs of several tables as those of one call (FBGEMM's tbe_input_combine and its forms).
-// FBGEMM's results are i32 always; ours have the dtype of the first input. On a device nobody
-// waits.
+// FBGEMM's results are i32 always; ours have the dtype of the first input. A call waits for a
+// device only where it says so.
 #include <vector>
 
 #include "runtime/tensor.h"
@@ -27,9 +27,9 @@ CombinedInput TbeInputCombineWithLength(Context& ctx, const std::vector<TableInp
                                         int64_t batch_size = 0);
 
 // Combines tables whose bags are given by offsets: complete ones where include_last_offsets[i],
-// else without their end, which is n. As above; padded bags are empty. Ids behind the last of
-// complete offsets are padding, which is left out. (FBGEMM moves it behind all ids.) Then waits for
-// a device.
+// else without their end, which is n. Otherwise as above; bags of padding are empty. Ids after the
+// last of complete offsets are padding and left out (FBGEMM moves them behind all ids); to find
+// them, the call waits for the device.
 CombinedInput TbeInputCombine(Context& ctx, const std::vector<TableInput>& tables,
                               const std::vector<bool>& include_last_offsets,
                               int64_t batch_size = 0);

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_AUTO_SHARD_H_
 #define TESSERA_TRAIN_AUTO_SHARD_H_
-// A model over ranks without a plan by hand, as TorchRec's DistributedModelParallel makes one when
-// it is given none.
+// Shards a model over ranks by a plan that the planner finds, as TorchRec's
+// DistributedModelParallel does when it is given none.
 //
 //   const RankingModel model = AutoShard(ctx, config, comm,
 //                                       {.topology = ShippedTopology("h100", comm.size())});
@@ -22,7 +22,7 @@
 namespace tessera {
 
 // Returns the plan that the planner finds, by the cost model of this name (planner/cost_models.h);
-// `result`, if given, gets what the planner says of it. Throws PlannerError where nothing fits.
+// `result`, if given, gets the planner's report. Throws PlannerError where nothing fits.
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
                       const std::string& cost_model = "", PlanResult* result = nullptr);
 
@@ -37,8 +37,8 @@ struct AutoShardOptions {
   std::string cost_model = "";
   ShardingOptions sharding = {};
 };
-// The model, its tables sharded by the plan that is found for `machine`. Every rank calls. Throws
-// Error for a machine of another number of ranks than comm's.
+// Makes the model, and shards its tables by the plan that is found for `machine`. Every rank calls.
+// Throws Error for a machine of another number of ranks than comm's.
 RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communicator& comm,
                        const TopologyFile& machine, const AutoShardOptions& options = {});
 

@@ -8,10 +8,10 @@
 // unequal the parts.
 //
 // In sharding groups (2-D parallelism, TorchRec's DMPCollection) every group of G of the R ranks
-// holds all tables. Dense gradients are still the mean over all ranks; a group's tables take the
-// mean over its own, so R/G times its share of the batch's gradient, and the mean of all groups'
-// tables has moved by the whole one where a rule is linear. Every `sync_interval` steps the groups'
-// tables, and what their rules remember, become their mean.
+// holds all tables. Dense gradients are still the mean over all ranks. A group's tables take the
+// mean over the group's ranks: R/G times their share of the batch's gradient, so that with a linear
+// rule the mean of all groups' tables moves by the batch's whole gradient. Every `sync_interval`
+// steps the groups' tables and the states of their rules are set to their mean.
 #include <functional>
 #include <memory>
 #include <string>

@@ -66,36 +66,38 @@ class Trainer {
   // Throws Error for a plan that does not fit.
   Trainer(Context& ctx, const TrainConfig& config, std::optional<TrainingRanks> ranks = {});
 
-  // All steps from now on have this loss, too. A checkpoint does not keep it. With ranks, every
+  // Adds a loss to all steps from now on. A checkpoint does not keep it. With ranks, every
   // rank adds the same losses in the same order. Throws Error for a name that another loss has, or
   // "cross_entropy", the name of the model's own, and for a weight that is not finite.
   void AddLoss(AuxiliaryLoss loss);
 
-  // Trains one batch; its loss before that: of several the sum, each times its weight. Throws
-  // Error, having learned nothing, if the loss is not a finite number, for weights of examples
-  // below 0 or not finite, for another number of labels than the data have, and for labels outside
-  // 0 to 1 of a task by bce. `scored` gets, for each task, the predictions of this rank's part
-  // before that.
+  // Trains one batch and returns its loss before the update: of several the sum, each times its
+  // weight. Throws Error, and trains nothing, if the loss is not a finite number, for weights of
+  // examples below 0 or not finite, for another number of labels than the data have, and for labels
+  // outside 0 to 1 of a task by bce. `scored` gets, for each task, the predictions of this rank's
+  // part before the update.
   double Step(const Batch& batch, std::vector<ScoredBatch>* scored = nullptr);
   // The losses of the last step, by name (a task's, "cross_entropy" without tasks, an added one's),
   // before they were multiplied by their weights.
   const std::map<std::string, double>& losses() const { return losses_; }
-  // Calls `watch` before each step, with this rank's part of its batch, where the model works. What
-  // it throws ends the step, which has changed nothing.
+  // Calls `watch` before each step with this rank's part of its batch, on the model's device. An
+  // exception that it throws ends the step, which has changed nothing.
   void WatchSteps(std::function<void(const Batch& part)> watch) { watch_ = std::move(watch); }
-  // This rank's part of a batch, where `on` works, as Step takes it too: so that another thread can
-  // make it ahead. REQUIRES: `host` works in host memory; the other thread alone uses both.
+  // Returns this rank's part of a batch, on the device of `on`. Step takes it in place of the
+  // batch, so another thread can cut the next batch meanwhile. REQUIRES: `host` works in host
+  // memory; only that thread uses `host` and `on`.
   Batch PartOf(Context& host, Context& on, const Batch& batch) const;
   // The next step begins a new epoch.
   void EndEpoch();
-  // The tables of all sharding groups, and what their rules remember, become their mean, if a step
-  // has changed them since; nothing without groups. Steps do so every sync_interval, and Save,
-  // Predict and Evaluate first of all. Every rank calls.
+  // Sets the tables of all sharding groups, and the states of their rules, to the mean over the
+  // groups, if a step has changed them since the last mean; does nothing without groups. A step
+  // does so once in sync_interval, and Save, Predict and Evaluate before all else. Every rank
+  // calls.
   void AverageGroups();
-  // How often they did.
+  // Number of means so far.
   int64_t averages() const { return averages_; }
-  // Probabilities of clicks, or what else the task foresees, [B]; of several tasks [B, tasks]. On
-  // the context's device. Nothing is learned.
+  // Returns probabilities of clicks, or what else the task predicts, [B]; of several tasks
+  // [B, tasks]; on the context's device. Trains nothing.
   Tensor Predict(const Batch& batch);
   // Metrics of all batches. `stop`, asked before each batch, ends it early. With ranks, rank 0
   // counts for all: there alone `on_scored` gets the batches, a run of examples for each task.
@@ -112,27 +114,27 @@ class Trainer {
   // Sets what evaluations have come to (run/evaluation_schedule.h), for checkpoints saved from now
   // on; "": nothing.
   void SetEvaluation(std::string evaluation) { progress_.evaluation = std::move(evaluation); }
-  // Everything that Step changes but sharded tables, the dense optimizer's state, where the
-  // schedule stands and what is known of raw ids, by its name in a checkpoint; shares memory.
+  // Returns all that Step changes, by its names in a checkpoint, except sharded tables and the
+  // states of the dense optimizer, the schedule and raw ids. It shares memory.
   std::vector<NamedTensor> State() const;
-  // State of the dense optimizer, without parts of tables, of the schedule and of what a model
-  // knows of its items' frequencies, likewise.
+  // Returns the states of the dense optimizer, without those of parts of tables, of the schedule
+  // and of a model's item frequencies, likewise.
   std::vector<NamedTensor> RestOfState() const;
   // A file; with ranks a folder (sharding/checkpoint/checkpoint.h). `metrics`: state of metrics,
   // the same on all ranks, saved with it.
   void Save(const std::string& path, const std::vector<NamedTensor>& metrics = {});
-  // Rows that change from now on are the next delta's: called before a training goes on from where
-  // `Load` or a save of incremental checkpoints left it. 4 bytes a row.
+  // Marks rows that change from now on for the next delta. Call it before a training goes on from
+  // where `Load` or a save of incremental checkpoints left it. It takes 4 bytes a row.
   void TrackChanges();
   // Saves the next file of a chain: a whole checkpoint, or what changed since the last save.
   // REQUIRES: where a chain goes on, its last file was loaded, and TrackChanges called, before
   // anything was trained. The first: no ranks. The second: every rank, each its part.
   void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   void Save(RankCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
-  // Takes over the weights, and where the checkpoint has them, optimizer state and progress,
-  // whatever form it was saved in. Throws Error, and changes nothing, for one that does not fit
-  // (but raw ids that come before refused ones; with ranks, what was there may be lost). False if
-  // it had weights alone. With ranks, each has its own `checkpoint`, of which it reads its parts.
+  // Loads weights and, where the checkpoint has them, optimizer state and progress, whatever form
+  // it was saved in. Returns false if it had weights alone. Throws Error for one that does not fit,
+  // and changes nothing (but raw ids that were loaded before refused ones stay; with ranks, the
+  // trainer's state may be lost). With ranks, each has its own `checkpoint`, and reads its parts.
   //
   // Growing tables may have been saved in other parts (checkpoint/raw_id_parts.h); then this
   // trainer must have trained nothing.

@@ -3,16 +3,16 @@
 // Which rows of a model's tables changed since a consumer last asked (TorchRec's class of this
 // name), and what they hold now.
 //
-// Touched are the rows that an update's batch named (whatever it made of them), rows that were
-// reset or evicted, and rows that a growing table has added. A rule that changes whole tables
-// (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does, and a table
-// of the rule Dense, which others update, always. Frozen tables and lookups touch nothing. Who
-// writes through TableBatchedEmbedding::weight or optimizer_states, or updates a table of the rule
-// None, says so with Touch.
+// A row is touched when the batch of an update names it (whether or not it changes), when it is
+// reset or evicted, and when a growing table adds it. A rule that changes whole tables
+// (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does so; a table
+// of the rule Dense, which others update, counts as touched always. Frozen tables and lookups touch
+// nothing. After writing through TableBatchedEmbedding::weight or optimizer_states, or updating a
+// table of the rule None, call Touch.
 //
 // Memory: 4 bytes a row, shared by all consumers and trackers of a table, however long a consumer
-// does not ask. TorchRec's MOMENTUM_DIFF, which keeps a copy of the states of each touched row, is
-// left out for that reason.
+// waits before it asks. TorchRec's MOMENTUM_DIFF, which keeps a copy of the states of each touched
+// row, is left out for that reason.
 #include <map>
 #include <memory>
 #include <string>
@@ -32,8 +32,8 @@ enum class TrackingMode { kIdOnly, kEmbedding, kEmbeddingAndStates };
 struct ModelDeltaTrackerOptions {
   std::vector<std::string> consumers = {"default"};
   TrackingMode mode = TrackingMode::kIdOnly;
-  // Whether GetUnique clears what it returned. Else the consumer calls Clear when it has made use
-  // of it.
+  // Whether GetUnique clears what it returned. If not, the consumer calls Clear once it has used
+  // it.
   bool delete_on_read = true;
 };
 
@@ -42,7 +42,7 @@ struct UniqueRows {
   std::string table;
   int64_t num_rows = 0;                     // of the table, now
   int64_t first_row = 0, first_column = 0;  // of a part of a larger table
-  Tensor ids;                               // [k] i64, rising; of a part: its own
+  Tensor ids;                               // [k] i64, rising; of a part: numbers within it
   Tensor embeddings;                        // [k, D] of the table's data_type
   std::vector<OptimizerState> states;       // [k, D] or [k], of their types
 };
@@ -56,11 +56,11 @@ class ModelDeltaTracker {
   // Returns, for each table in order, the rows touched since this consumer last cleared, and what
   // the mode adds. Waits for the device. REQUIRES: no update is pending.
   std::vector<UniqueRows> GetUnique(Context& ctx, const std::string& consumer);
-  // The first consumer's.
+  // For the first consumer.
   std::vector<UniqueRows> GetUnique(Context& ctx);
-  // The rows alone, whatever the mode, and nothing is cleared.
+  // Returns the ids alone, whatever the mode, and clears nothing.
   std::vector<UniqueRows> GetUniqueIds(Context& ctx, const std::string& consumer) const;
-  // The consumer has seen all there is.
+  // Marks all rows touched so far as seen by the consumer.
   void Clear(const std::string& consumer);
   void ClearAll();
 

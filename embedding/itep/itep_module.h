@@ -8,7 +8,7 @@
 //
 //   prunes   n < 10 and 3 | n + 1;  n < 100 and 30 | n + 1;  n < 1000 and 300 | n + 1;
 //            or I | n + 1;
-//            before that, where n > I, what is known of ids is multiplied by 0.98
+//            before that, where n > I, the counts of ids are multiplied by 0.98
 //   counts   n < 10;  n < 100 and 19 | n + 1;  or 39 | n + 1
 //
 // Pruning comes first, then ids become rows, then they are counted. Other forwards only read.
@@ -46,19 +46,19 @@ class GenericITEPModule {
   // Returns, for each table in order, the rows that went to other ids since the last call, [k] i64,
   // ascending. Until they are reset they hold what the former ids learned.
   std::vector<Tensor> TakeHandedOn(Context& ctx);
-  // Counts all_ids(own ids of a feature) in place of the own ids from now on: a batch is the
-  // batches of all ranks.
+  // From now on counts all_ids(ids) in place of a feature's ids: sharding gathers the ids of all
+  // ranks there.
   void CountAll(std::function<Tensor(Context&, const Tensor&)> all_ids) {
     all_ids_ = std::move(all_ids);
   }
-  // Throws Error, naming feature and table, for an id that is out of range, of tables in FATAL:
-  // `mode` is that of those that say none. Waits for a device.
+  // Throws Error, naming feature and table, for an id that is out of range, if the table's
+  // bounds_check, or `mode` where its config has none, is FATAL. Waits for a device.
   void CheckIdsSync(Context& ctx, const KeyedJaggedTensor& features, BoundsCheckMode mode) const;
 
   const std::vector<BaseEmbeddingConfig>& configs() const { return configs_; }
 
   // prefix + "<table>_itp_address_lookup" (i64 [U]) and prefix + "<table>_itp_row_util" (f32 [U])
-  // of pruned tables. Rows that were handed on are to be taken first.
+  // of pruned tables. It does not keep the rows that TakeHandedOn would return: call that first.
   std::vector<NamedTensor> StateDict(Context& ctx, const std::string& prefix = "") const;
   // Throws Error, and changes nothing, for other names, shapes or types, and rows with two owners.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,

@@ -25,12 +25,12 @@ class KeyedJaggedTensorPool {
   KeyedJaggedTensorPool(Context& ctx, int64_t pool_size, FeatureMaxLengths feature_max_lengths,
                         KeyedJaggedTensorPoolOptions options = {});
 
-  // Example ids[j] as example j; keys in the order of feature_max_lengths.
+  // Returns example ids[j] as example j; keys in the order of feature_max_lengths.
   KeyedJaggedTensor Lookup(Context& ctx, const Tensor& ids) const;
-  // Example j of values becomes example ids[j]; of an id that comes again, the last one counts.
+  // Example j of values becomes example ids[j]; where an id is repeated, its last example stays.
   // Keys that the pool does not have are left out. Throws Error, and changes nothing, for a missing
-  // key, a bag that is too long, values of another type, missing weights, and other numbers of
-  // examples than of ids.
+  // key, a bag that is too long, values of another type, missing weights, and a number of examples
+  // that is not that of ids.
   void Update(Context& ctx, const Tensor& ids, const KeyedJaggedTensor& values);
 
   // Reads or writes rows of layout() (bag_rows.h), which are not checked.

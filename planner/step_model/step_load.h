@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_STEP_MODEL_STEP_LOAD_H_
 #define TESSERA_PLANNER_STEP_MODEL_STEP_LOAD_H_
-// Load of a training step, whoever does it: tables, what a batch asks of them, and the dense part.
-// Plain data.
+// The load of a training step on any machine, under any plan: tables, the ids of a batch, and the
+// dense part. Plain data.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,11 +42,11 @@ struct StepLoad {
 
 std::vector<TableShape> ShapesOf(const StepLoad& load);
 
-// Bytes of a row with what its rule remembers of it. Throws Error for a rule that the library does
+// Bytes of a row with its optimizer states. Throws Error for a rule that the library does
 // not have, listing those it has.
 double BytesOfRow(const StepTable& table);
 double BytesOfStates(const StepTable& table, double columns);
-// The rule whose updates were measured that is most like it: by the states of an element and a row.
+// Returns the rule of kMeasuredRules that is most like it, by the states of an element and a row.
 std::string MeasuredRuleLike(const std::string& rule);
 inline constexpr const char* kMeasuredRules[] = {"sgd", "rowwise_adagrad", "adagrad", "adam"};
 

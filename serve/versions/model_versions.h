@@ -5,8 +5,8 @@
 // versions (train/checkpoint/version_folders.h) those of a policy are served, and the newest of
 // them, a canary and a shadow aside, answers requests that name none.
 //
-// Versions change at one moment, when all that are new are loaded: who has asked for a predictor
-// keeps it, as it was, as long as it likes. Any thread may call.
+// All new versions are loaded first, then the set of versions changes at once. A caller that has a
+// predictor may use it, unchanged, for as long as it likes. Any thread may call.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -60,15 +60,15 @@ class ModelVersions {
   // model directory, the number that it has now. Null for none.
   std::shared_ptr<Predictor> Find(std::string_view version) const;
 
-  // Takes up what the directory holds by now. Throws Error as the constructor does, and for a model
+  // Loads what the directory holds now. Throws Error as the constructor does, and for a model
   // that reads other inputs (model_inputs.h) unless `new_inputs` or PredictorOptions::new_inputs;
   // a model directory is then what it was, and of a folder the good versions are served. Those that
   // are served already stay loaded.
   void Reload(bool new_inputs = false);
-  // Takes the deltas that have come, of all versions. How many. Throws Error as
+  // Takes the new deltas of all versions, and returns their number. Throws Error as
   // Predictor::TakeDeltas does, after those of the other versions were taken.
   int64_t TakeDeltas();
-  // Takes the deltas that have come, and the versions that have come into the folder or left it.
+  // Takes new deltas, and versions that have come into the folder or left it.
   // Returns whether anything changed. Throws Error as TakeDeltas and Reload do, with the texts of
   // all that failed, after the rest was taken.
   bool Follow();

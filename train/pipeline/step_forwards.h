@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_PIPELINE_STEP_FORWARDS_H_
 #define TESSERA_TRAIN_PIPELINE_STEP_FORWARDS_H_
-// The forwards of a step's collections in a pipeline, where parts of them were done ahead. The step
-// is the caller's function, the same as without a pipeline.
+// The forwards of a step's collections in a pipeline, which take what was done ahead. The step is
+// the caller's function, the same as without a pipeline.
 #include <exception>
 #include <functional>
 #include <memory>
@@ -25,10 +25,10 @@ class StepForwards {
       : embeddings_(std::move(embeddings)) {}
   virtual ~StepForwards() = default;
 
-  // step(), in which the collections' forwards of `inputs` are answered by what was done ahead.
-  // Throws Error if it does not make one that is to be answered.
+  // Runs step(), in which the collections' forwards of `inputs` take what was done ahead. Throws
+  // Error if step() leaves out one of these forwards.
   void Run(const PipelineInputs& inputs, const NextInputs& next, const std::function<void()>& step);
-  // Takes back what was begun of steps that have not been run.
+  // Undoes what was begun for steps that have not run.
   virtual void Settle() {}
 
  protected:

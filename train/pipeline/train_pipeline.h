@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_PIPELINE_TRAIN_PIPELINE_H_
 #define TESSERA_TRAIN_PIPELINE_TRAIN_PIPELINE_H_
-// Training loops that do of the next batches what does not depend on this one's update. TorchRec's,
-// under its names; batch i is the one that is trained:
+// Training loops that prepare the next batches while this one is trained, as far as its update does
+// not matter to them. TorchRec's, under its names; batch i is the one that is trained:
 //
 //   pipeline                        thread 1     thread 2           beside the training of i
 //   TrainPipelineBase               copy i+1
@@ -21,11 +21,11 @@
 //       .embeddings = {{tables.get(), [](const Batch& b) { return b.features; }}}});
 //   while (const std::optional<double> loss = pipeline.Progress()) …
 //
-// What is thrown ahead of batch i, by source, copy or an exchange, is thrown by the Progress of
-// batch i: batches before it are trained first. (On ranks the last two training pipelines throw it
-// by the Progress of batch i−1, in which the other ranks wait for batch i.) A pipeline may be left
-// at any time; what it did ahead is then as if it had not been. With ranks, all make the same
-// number of calls, and a rank that fails has to end the group (Communicator::Abort), as
+// An exception of the source, copy or exchange of batch i, which run ahead, is thrown by the
+// Progress of batch i: batches before it are trained first. (On ranks the last two training
+// pipelines throw it by the Progress of batch i−1, in which the other ranks wait for batch i.) A
+// pipeline may be destroyed at any time, which undoes what it did ahead. With ranks, all make the
+// same number of calls, and a rank that fails has to end the group (Communicator::Abort), as
 // RunLocalRanks and RunMpiRank do.
 #include <functional>
 #include <memory>
@@ -77,9 +77,9 @@ class TrainPipeline {
       step();
     return result;
   }
-  // No more batches are read; Progress still trains those that were, on all ranks as many.
+  // Reads no more batches; Progress still trains those that were read, as many on each rank.
   void StopReading() { staged_.StopReading(); }
-  // Takes back what was done ahead with tables, so that they and their counters are as after the
+  // Undoes what was done ahead with tables, so that they and their counters are as after the
   // last step: before a checkpoint. Of the pipelines here TrainPipelineSemiSync alone does
   // something: the next batch is looked up again. With ranks, every rank calls.
   void Settle() {
@@ -151,7 +151,7 @@ class TrainPipeline {
   std::function<Result(Context&, const BatchT&)> step_;
   StagedTrainPipeline<Item> staged_;
   std::optional<Item> next_;
-  std::unique_ptr<internal::StepForwards> forwards_;  // goes before what it was given
+  std::unique_ptr<internal::StepForwards> forwards_;  // destroyed before what it was given
   int64_t number_ = 0;
 };
 
