@@ -17,6 +17,7 @@
 #include "runtime/numbers/random.h"
 #include "runtime/tensor.h"
 #include "sharding/plan/hash_parts.h"
+#include "train/checkpoint/edited_checkpoint.h"
 
 namespace tessera {
 namespace {
@@ -107,7 +108,7 @@ struct MovedRows {
   }
 };
 
-using ReadBytes = std::function<void(int64_t begin, int64_t count, char* out)>;
+using ReadBytes = EditedCheckpoint::ReadBytes;
 
 // Reads bytes of a tensor whose rows were moved: read_old those of an old tensor, read_new whole
 // new rows.
@@ -143,86 +144,11 @@ void KeepBest(std::vector<SavedId>& ids, int64_t most, const internal::GrowingSc
   std::ranges::sort(ids, {}, &SavedId::row);
 }
 
-// A checkpoint that is put together: tensors under their names, and what reads them.
-class Assembled {
- public:
-  explicit Assembled(Checkpoint saved)
-      : from_(std::make_shared<const Checkpoint>(std::move(saved))) {
-    for (const CheckpointEntry& entry : from_->tensors)
-      Add(entry.name, entry.tensor.dtype, entry.tensor.shape,
-          [from = from_, entry](int64_t begin, int64_t count, char* out) {
-            from->read_bytes(entry, begin, count, out);
-          });
-  }
-
-  struct Part {
-    DType dtype;
-    Shape shape;
-    ReadBytes read;
-  };
-  const std::string& path() const { return from_->path; }
-  const Checkpoint& from() const { return *from_; }
-  bool Has(const std::string& name) const { return parts_.contains(name); }
-  const Part& At(const std::string& name) const {
-    const auto found = parts_.find(name);
-    if (found == parts_.end()) throw Error(Format("{}: '{}' is missing", path(), name));
-    return found->second;
-  }
-  void Add(const std::string& name, DType dtype, const Shape& shape, ReadBytes read) {
-    parts_.insert_or_assign(name, Part{dtype, shape, std::move(read)});
-  }
-  void Add(const std::string& name, const Tensor& tensor) {
-    Add(name, tensor.dtype(), tensor.shape(), [tensor](int64_t begin, int64_t count, char* out) {
-      std::memcpy(out, static_cast<const char*>(tensor.raw_data()) + begin,
-                  static_cast<size_t>(count));
-    });
-  }
-  // Numbers of a tensor i64 of any shape, which is taken out.
-  std::vector<int64_t> Take(const std::string& name) {
-    const Part part = At(name);
-    if (part.dtype != DType::kI64)
-      throw Error(Format("{}: '{}': expected i64, got {}", path(), name, part.dtype));
-    std::vector<int64_t> numbers(static_cast<size_t>(part.shape.numel()));
-    part.read(0, std::ssize(numbers) * SizeOf(part.dtype), reinterpret_cast<char*>(numbers.data()));
-    parts_.erase(name);
-    return numbers;
-  }
-  // fn(name, part) for copies of those whose names begin so.
-  template <typename Fn>
-  void ForEach(const std::string& prefix, Fn&& fn) {
-    std::map<std::string, Part> found;
-    for (auto at = parts_.lower_bound(prefix); at != parts_.end() && at->first.starts_with(prefix);
-         ++at)
-      found.insert(*at);
-    for (const auto& [name, part] : found) fn(name, part);
-  }
-  void Remove(const std::string& prefix) {
-    std::erase_if(parts_, [&](const auto& part) { return part.first.starts_with(prefix); });
-  }
-
-  Checkpoint Finish() {
-    Checkpoint checkpoint = *from_;
-    checkpoint.file = nullptr;
-    checkpoint.tensors.clear();
-    for (const auto& [name, part] : parts_)
-      checkpoint.tensors.push_back({name, {part.dtype, part.shape}});
-    const auto parts = std::make_shared<const std::map<std::string, Part>>(std::move(parts_));
-    checkpoint.read_bytes = [parts](const CheckpointEntry& entry, int64_t offset, int64_t count,
-                                    void* out) {
-      parts->at(entry.name).read(offset, count, static_cast<char*>(out));
-    };
-    return checkpoint;
-  }
-
- private:
-  std::shared_ptr<const Checkpoint> from_;
-  std::map<std::string, Part> parts_;
-};
-
 // Moves one table.
 class TableMove {
  public:
-  TableMove(Assembled& to, const std::string& table, const Layout& before, const Layout& after)
+  TableMove(EditedCheckpoint& to, const std::string& table, const Layout& before,
+            const Layout& after)
       : to_(to),
         table_(table),
         parameter_(RankingModel::TableParameterName(table)),
@@ -310,7 +236,8 @@ class TableMove {
     return left;
   }
 
-  void AddMoved(const std::string& name, const Assembled::Part& old, const ReadBytes& new_rows) {
+  void AddMoved(const std::string& name, const EditedCheckpoint::Entry& old,
+                const ReadBytes& new_rows) {
     const bool per_row = old.shape.rank() == 1;
     const int64_t row_bytes = (per_row ? 1 : old.shape[1]) * SizeOf(old.dtype),
                   rows = rows_->count();
@@ -322,16 +249,15 @@ class TableMove {
   }
 
   void AddRows(const NewRows& new_rows) {
-    const Assembled::Part weights = to_.At(parameter_);
+    const EditedCheckpoint::Entry weights = to_.At(parameter_);
     const int64_t dim = weights.shape[1];
-    to_.ForEach(OptimizerStateName(parameter_, ""), [&](const std::string& name,
-                                                        const Assembled::Part& state) {
-      if (state.shape != Shape{old_rows_} && state.shape != Shape{old_rows_, dim}) return;
+    for (const auto& [name, state] : to_.Matching(OptimizerStateName(parameter_, ""))) {
+      if (state.shape != Shape{old_rows_} && state.shape != Shape{old_rows_, dim}) continue;
       const int64_t row_bytes = (state.shape.rank() == 1 ? 1 : dim) * SizeOf(state.dtype);
       AddMoved(name, state, [row_bytes](int64_t, int64_t count, char* out) {
         std::memset(out, 0, static_cast<size_t>(count * row_bytes));
       });
-    });
+    }
     AddMoved(parameter_, weights,
              [new_rows, table = table_](int64_t first, int64_t count, char* out) {
                new_rows(table, first, count, out);
@@ -371,7 +297,7 @@ class TableMove {
     }
   }
 
-  Assembled& to_;
+  EditedCheckpoint& to_;
   std::string table_, parameter_, id_prefix_;
   std::shared_ptr<MovedRows> rows_;
   int64_t old_rows_ = 0, now_ = 0;
@@ -388,12 +314,12 @@ Checkpoint WithParts(Checkpoint saved, const TrainConfig& now, const NewRows& ne
                      std::vector<MovedIds>* moved) {
   const auto changed = Changed(saved.config, now);
   const uint64_t seed = saved.progress ? saved.progress->seed : now.seed;
-  Assembled assembled(std::move(saved));
+  EditedCheckpoint edited(std::move(saved));
   for (const EmbeddingBagConfig& table : now.tables)
     if (const auto found = changed.find(table.name); found != changed.end())
-      moved->push_back(TableMove(assembled, table.name, found->second.first, found->second.second)
+      moved->push_back(TableMove(edited, table.name, found->second.first, found->second.second)
                            .Move(table, now.managed_collision.at(table.name), seed, new_rows));
-  return assembled.Finish();
+  return std::move(edited).Finish();
 }
 
 }  // namespace tessera
