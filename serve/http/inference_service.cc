@@ -5,7 +5,6 @@
 #include <boost/asio/thread_pool.hpp>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "runtime/base/parse_number.h"
@@ -14,6 +13,7 @@
 #include "serve/http/repository_protocol.h"
 #include "serve/http/request_path.h"
 #include "serve/http/server_metrics.h"
+#include "serve/http/service_models.h"
 #include "serve/http/service_warm_up.h"
 #include "serve/http/shadow_traffic.h"
 
@@ -23,7 +23,6 @@ namespace {
 // Larger bodies and answers are read and written by threads of their own: they would hold up the
 // small ones of a thread that moves bytes.
 constexpr size_t kLargeBody = 64 << 10, kManyScores = 4096;
-constexpr char kMetricsType[] = "text/plain; version=0.0.4";
 
 std::optional<size_t> JsonBytes(const HttpRequest& request) {
   if (!request.json_bytes) return std::nullopt;
@@ -60,14 +59,10 @@ class InferenceService::Impl {
   Impl(const std::vector<ModelVersions*>& models, InferenceServiceOptions options)
       : options_(std::move(options)),
         queue_(std::make_unique<RequestQueue>(options_.queue)),
+        models_(models, metrics_, *queue_, options_),
         shadows_(*queue_, metrics_, options_.queue.max_queued),
         large_(static_cast<size_t>(options_.large_workers)),
-        loads_(1) {
-    for (ModelVersions* model : models) {
-      models_.emplace(model->name(), model);
-      metrics_.AddModel(model->name());
-    }
-  }
+        loads_(1) {}
   ~Impl() {
     large_.join();
     loads_.join();
@@ -75,7 +70,9 @@ class InferenceService::Impl {
     late_.join();
   }
 
-  void WarmUp() const { WarmUpService(*queue_, options_.queue.workers, models_, options_.warm_up); }
+  void WarmUp() const {
+    WarmUpService(*queue_, options_.queue.workers, models_.by_name(), options_.warm_up);
+  }
 
   void Answer(HttpRequest request, HttpReply reply) {
     auto route = RouteOf(request.target);
@@ -86,7 +83,7 @@ class InferenceService::Impl {
       return Infer(std::move(*route), std::move(request), std::move(reply));
     if (route->action == Action::kLoad || route->action == Action::kDeltas)
       return Administer(*route, request.body, std::move(reply));
-    reply(Describe(*route, request));
+    reply(models_.Describe(*route, request));
   }
 
   void CountError(int status) { metrics_.CountError(status); }
@@ -104,10 +101,6 @@ class InferenceService::Impl {
     std::shared_ptr<ShadowScores> shadow = {};  // null: no shadow scores it
   };
 
-  static HttpResponse Json(std::string json) {
-    return {.status = 200, .content_type = kJsonType, .body = std::move(json)};
-  }
-
   // fn() by a thread of `pool`; what it throws goes to the client.
   template <typename Fn>
   static void Leave(boost::asio::thread_pool& pool, HttpReply reply, Fn fn) {
@@ -118,96 +111,6 @@ class InferenceService::Impl {
         Fail(reply, error);
       }
     });
-  }
-
-  // Answers from what is there: nothing is computed, so that it waits for no queue.
-  HttpResponse Describe(const Route& route, const HttpRequest& request) const {
-    switch (route.action) {
-      case Action::kMetrics:
-        return {.status = 200, .content_type = kMetricsType, .body = metrics_.Text(State())};
-      case Action::kServer:
-        return Json(ServerMetadataJson());
-      case Action::kIndex:
-        return Json(IndexJson(models_, request.body));
-      case Action::kStatisticsOfAll:
-        return Json(StatisticsOfAll());
-      case Action::kLive:
-      case Action::kReady:
-        return Json("{}");
-      default:
-        return DescribeModel(route);
-    }
-  }
-
-  HttpResponse DescribeModel(const Route& route) const {
-    const ModelVersions& model = Model(route.model);
-    const auto served = Chosen(model, route)->model();
-    switch (route.action) {
-      case Action::kConfig:
-        return Json(ModelConfigJson(model.name(), served->spec(), options_.queue));
-      case Action::kStatistics:
-        if (!route.version) return Json(StatisticsJson(StatisticsOf(model)));
-        return Json(StatisticsJson({Statistics(model, *served)}));
-      case Action::kModelReady:
-        return Json("{}");
-      default:
-        return Json(ModelMetadataJson(model.name(), served->spec(), served->raw_rows().keys(),
-                                      ServedNumbers(model)));
-    }
-  }
-
-  ServerState State() const {
-    ServerState state{.models = {}, .queued = queue_->queued()};
-    for (const auto& [name, model] : models_) {
-      state.models.push_back({.name = name,
-                              .current = model->current()->model(),
-                              .versions = {},
-                              .shadow = model->policy().shadow.version,
-                              .deltas = model->delta_counts(),
-                              .loads = model->load_counts()});
-      for (const ServedVersion& version : model->versions())
-        state.models.back().versions.push_back(version.predictor->model());
-    }
-    if (options_.access_log != nullptr) state.dropped_lines = options_.access_log->dropped();
-    return state;
-  }
-
-  VersionStatistics Statistics(const ModelVersions& model, const ServedModel& served) const {
-    const int64_t version = served.spec().version;
-    return {.model = model.name(),
-            .version = version,
-            .counts = metrics_.CountsOf(model.name(), version)};
-  }
-  std::vector<VersionStatistics> StatisticsOf(const ModelVersions& model) const {
-    std::vector<VersionStatistics> all;
-    for (const ServedVersion& version : model.versions())
-      all.push_back(Statistics(model, *version.predictor->model()));
-    return all;
-  }
-  std::string StatisticsOfAll() const {
-    std::vector<VersionStatistics> all;
-    for (const auto& [name, model] : models_)
-      std::ranges::move(StatisticsOf(*model), std::back_inserter(all));
-    return StatisticsJson(all);
-  }
-
-  ModelVersions& Model(const std::string& name) const {
-    const auto found = models_.find(name);
-    if (found == models_.end())
-      throw HttpError(404, Format("there is no model '{}'", name.substr(0, 100)));
-    return *found->second;
-  }
-
-  [[noreturn]] static void ThrowNoVersion(const ModelVersions& model, const std::string& version) {
-    throw HttpError(404, Format("there is no version '{}', but {}", version.substr(0, 100),
-                                VersionsText(model)));
-  }
-  // The predictor of the version that a route names, or of the one that answers without it.
-  static std::shared_ptr<Predictor> Chosen(const ModelVersions& model, const Route& route) {
-    if (!route.version) return model.current();
-    std::shared_ptr<Predictor> found = model.Find(*route.version);
-    if (found == nullptr) ThrowNoVersion(model, *route.version);
-    return found;
   }
 
   void Infer(Route route, HttpRequest request, HttpReply reply) {
@@ -221,10 +124,11 @@ class InferenceService::Impl {
   // Gives the body's memory back before the request waits.
   void Submit(const std::shared_ptr<Call>& call, HttpRequest& request) {
     try {
-      call->model = &Model(call->route.model);
+      call->model = &models_.Named(call->route.model);
       call->facts.model = call->model->name();
       const std::shared_ptr<Predictor> predictor =
-          call->route.version ? Chosen(*call->model, call->route) : call->model->NextToAnswer();
+          call->route.version ? ServiceModels::Chosen(*call->model, call->route)
+                              : call->model->NextToAnswer();
       InferRequest infer = Read(*call, request, *predictor);
       SubmitShadow(*call, request);
       call->id = std::move(infer.id);
@@ -296,7 +200,7 @@ class InferenceService::Impl {
     const auto& version = call.route.version;
     if (version && *version != std::to_string(scored.model_version) &&
         call.model->Find(*version) == nullptr)  // it is another one by now
-      ThrowNoVersion(*call.model, *version);
+      ServiceModels::ThrowNoVersion(*call.model, *version);
     call.facts.version = scored.model_version;
     call.facts.began_batch = scored.began_batch;
     CheckFinite(call, scored);
@@ -342,7 +246,7 @@ class InferenceService::Impl {
 
   void Administer(const Route& route, const std::string& body, HttpReply reply) {
     const bool load = route.action == Action::kLoad;
-    ModelVersions& model = Model(route.model);
+    ModelVersions& model = models_.Named(route.model);
     if (!options_.admin)
       throw HttpError(403,
                       "models are loaded, and deltas taken, by requests only where the server was "
@@ -362,20 +266,20 @@ class InferenceService::Impl {
       throw;
     }
     options_.took_up(model);
-    reply(Json("{}"));
+    reply(JsonResponse("{}"));
   }
 
   void Take(ModelVersions& model, const HttpReply& reply) {
     const int64_t taken = model.TakeDeltas();
     if (taken > 0) options_.took_up(model);
-    reply(Json(TakenDeltasJson(taken, model.current()->model()->spec().version)));
+    reply(JsonResponse(TakenDeltasJson(taken, model.current()->model()->spec().version)));
   }
 
   const InferenceServiceOptions options_;
-  std::map<std::string, ModelVersions*> models_;  // by name
   ServerMetrics metrics_;
   boost::asio::thread_pool late_{1};  // writes large answers
   std::unique_ptr<RequestQueue> queue_;
+  const ServiceModels models_;
   ShadowTraffic shadows_;
   boost::asio::thread_pool large_, loads_;  // read large bodies; take models
 };
