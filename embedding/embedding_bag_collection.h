@@ -15,7 +15,7 @@
 namespace tessera {
 
 struct EmbeddingBagCollectionOptions {
-  bool is_weighted = false;  // the KJT brings per-sample weights
+  bool is_weighted = false;  // uses the KJT's weights of ids; false: ignores them
   BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
   float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
   // One an entry of embedding_names(), or empty (all): per-sample weights of a feature with false

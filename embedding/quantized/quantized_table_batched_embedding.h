@@ -18,7 +18,7 @@ struct QuantizedState;
 }
 
 struct QuantizedOptions {
-  bool weighted = false;  // the KJT brings per-sample weights
+  bool weighted = false;  // uses the KJT's weights of ids; false: ignores them
   BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
   // f32, f16 or bf16; u8, for tables of int8 rows with pooling NONE alone: the stored rows
   // themselves, without padding.
