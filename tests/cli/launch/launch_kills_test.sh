@@ -16,10 +16,8 @@ RANDOM=${2:-7}
 lose() {
   rm -rf lost
   launch --ranks 3 -- "${train[@]}" --checkpoint lost --checkpoint-every 20 --rank-timeout 1
-  victim=$(process lost 0 "$3") || exit 1
-  wait_for is_saved lost
-  sleep "$4"
-  kill "-$2" "$victim" 2>/dev/null
+  victim=$(process lost 0 "$3") && wait_for is_saved lost && sleep "$4" &&
+    kill "-$2" "$victim" 2>/dev/null
   local sent=$(date +%s%N)
   until grep -q "^resumed lost" out || ! kill -0 $job 2>/dev/null; do sleep 0.02; done
   local milliseconds=$((($(date +%s%N) - sent) / 1000000))

@@ -2,15 +2,15 @@
 # tessera launch: a run that loses a rank goes on from its last checkpoint, with the bits of a run
 # that changed its ranks there; errors and interruptions start nothing again.
 source "$(dirname "$0")/launch_test_lib.sh"
+sed 's/"rows": [0-9]*, "eval_rows"/"rows": 50000000, "eval_rows"/' launched.json >endless.json
+endless=(train --config endless.json --plan row_wise)
 save=(--checkpoint-every 20 --rank-timeout 1)
 
 # ---- a rank is killed; files of lines go on
 undisturbed 4
 echo "localhost slots=4" >hosts
-launch --hostfile hosts -- "${train[@]}" --checkpoint killed "${save[@]}" --metrics metrics.jsonl \
-  --json result.json --keep-last 2 --best best
-signal_rank KILL killed 0 2
-ends 0
+in_time lose is_saved KILL killed 2 --hostfile hosts -- "${train[@]}" --checkpoint killed \
+  "${save[@]}" --metrics metrics.jsonl --json result.json --keep-last 2 --best best
 has err "launch: rank 2 was lost after step "
 has err ": it was killed by signal 9; going on with 3 ranks from step "
 has err " of killed (restart 1 of 3)"
@@ -23,10 +23,8 @@ step=$(step_from killed)
 same_as_undisturbed killed "$step" 3
 
 # ---- the first rank is stopped; incremental checkpoints; lines as JSON
-launch --ranks 4 -- "${train[@]}" --checkpoint stopped "${save[@]}" --incremental --keep-chains 99 \
-  --log-format json
-signal_rank STOP stopped 0 0
-ends 0
+in_time lose is_saved STOP stopped 0 --ranks 4 -- "${train[@]}" --checkpoint stopped "${save[@]}" \
+  --incremental --keep-chains 99 --log-format json
 python3 - err <<'PYTHON' || fail "no line of JSON says it: $(cat err)"
 import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1]) if line.startswith("{")]
@@ -39,38 +37,32 @@ PYTHON
 same_as_undisturbed stopped "$(step_from stopped)" 3
 
 # ---- a rank is stopped before the ranks watch each other
-launch --ranks 2 -- "${train[@]}" --checkpoint early "${save[@]}"
-kill -STOP "$(process early 0 1)" || fail "rank 1 has ended: $(cat out err)"
-ends 0
-has err "was lost"
+in_time lose is_started STOP early 1 --ranks 2 -- "${train[@]}" --checkpoint early "${save[@]}"
 [ "$(grep -c "going on with" err)" = 1 ] || fail "not one restart: $(cat err)"
 
 # ---- with all ranks again, in a run's folder
-launch --ranks 4 --restart-ranks all -- "${train[@]}" --run run "${save[@]}"
-signal_rank KILL run/last 0 1
-ends 0
+in_time lose is_saved KILL run/last 1 --ranks 4 --restart-ranks all -- "${train[@]}" --run run \
+  "${save[@]}"
 has err "going on with 4 ranks from step "
 same_tables run/last undisturbed
 json run/run.json 'len(d["starts"]) == 2 and d["finished"]["epochs"] == 1'
 
 # ---- in sharding groups, too
 run 0 "${train[@]}" --ranks 4 --sharding-group-size 2 --checkpoint groups
-launch --ranks 4 --restart-ranks all -- "${train[@]}" --sharding-group-size 2 \
-  --checkpoint grouped "${save[@]}"
-signal_rank KILL grouped 0 1
-ends 0
+in_time lose is_saved KILL grouped 1 --ranks 4 --restart-ranks all -- "${train[@]}" \
+  --sharding-group-size 2 --checkpoint grouped "${save[@]}"
 has err "going on with 4 ranks from step "
 same_tables grouped groups
 
 # ---- no checkpoint yet: from the beginning; then no restart is left. One rank alone is known by
 # mpirun's exit code.
-launch --ranks 2 --max-restarts 1 -- "${train[@]}" --checkpoint late --metrics late.jsonl \
+launch --ranks 2 --max-restarts 1 -- "${endless[@]}" --checkpoint late --metrics late.jsonl \
   --set metrics.compute_interval_steps=5 \
   --rank-timeout 1
-victim=$(process late 0 1) || exit 1
+victim=$(process late 0 1) || fail "it ended: $(cat out err)"
 wait_for [ -s late.jsonl ]
 kill -KILL "$victim"
-victim=$(process late 1 0) || exit 1
+victim=$(process late 1 0) || fail "it did not begin again: $(cat out err)"
 has err "going on with 1 rank from the beginning (restart 1 of 1)"
 kill -KILL "$victim"
 ends 1
@@ -96,11 +88,18 @@ has err "clicks.tsv"
 never_again
 
 # ---- SIGTERM and Ctrl-C: all save and end
+end() {
+  launch --ranks 2 -- "${train[@]}" --checkpoint "after_$1" "${save[@]}"
+  wait_for is_saved "after_$1"
+  kill "-$1" $job 2>/dev/null
+  wait $job
+  code=$?
+  [ $code -ne 0 ]
+}
 for signal in TERM INT; do
-  launch --ranks 2 -- "${train[@]}" --checkpoint "after_$signal" "${save[@]}"
-  wait_for is_saved "after_$signal"
-  kill -$signal $job
-  [ $signal = TERM ] && ends 143 || ends 130
+  in_time end $signal
+  [ $signal = TERM ] && want=143 || want=130
+  [ $code -eq $want ] || fail "SIG$signal: expected exit $want, got $code: $(cat out err)"
   has err "saved after_$signal; the same command with --resume after_$signal goes on"
   never_again
   [ ! -e ".after_$signal.launch" ] || fail "reports stayed: $(ls -a ".after_$signal.launch")"
@@ -108,15 +107,15 @@ for signal in TERM INT; do
 done
 
 # ---- the launch itself is killed: nothing goes on without it
-launch --ranks 2 -- "${train[@]}" --checkpoint orphans "${save[@]}"
-victim=$(process orphans 0 0) || exit 1
+launch --ranks 2 -- "${endless[@]}" --checkpoint orphans "${save[@]}"
+victim=$(process orphans 0 0) || fail "it ended: $(cat out err)"
 kill -KILL $job
 wait $job
-for _ in $(seq 300); do
+for _ in $(seq 1200); do
   kill -0 "$victim" 2>/dev/null || break
   sleep 0.1
 done
-kill -0 "$victim" 2>/dev/null && fail "a rank outlives the launch"
+kill -KILL "$victim" 2>/dev/null && fail "a rank outlives the launch"
 
 # ---- what is refused before anything starts
 refused() { fails_saying "$@" && lacks err "launch: "; }

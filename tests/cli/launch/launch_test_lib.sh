@@ -17,29 +17,46 @@ launch() {
   job=$!
 }
 
-# wait_for COMMAND…: waits until it is true, while the launch runs.
+# wait_for COMMAND…: waits until it is true; false if the launch ends before.
 wait_for() {
   until "$@" 2>/dev/null; do
-    kill -0 $job 2>/dev/null || fail "the launch ended before: $*: $(cat out err)"
+    kill -0 $job 2>/dev/null || return
     sleep 0.01
   done
 }
 
-# process CHECKPOINT START RANK: prints the process of a rank of a start, once it runs.
+# process CHECKPOINT START RANK: prints the process of a rank of a start, once it runs; false if the
+# launch ends before.
 process() {
   local report="$(dirname "$1")/.$(basename "$1").launch/$2/$3.process"
-  wait_for [ -s "$report" ]
-  python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["process"])' "$report"
+  wait_for [ -s "$report" ] && grep -oP '"process": *\K\d+' "$report"
 }
 
+is_started() { true; }
 is_saved() { ls "$1"/*.json >/dev/null; }
 
-# signal_rank SIGNAL CHECKPOINT START RANK: sends a rank a signal once a checkpoint is there.
-signal_rank() {
-  local victim
-  victim=$(process "$2" "$3" "$4") || exit 1
-  wait_for is_saved "$2"
-  kill "-$1" "$victim" || fail "rank $4 has ended: $(cat out err)"
+# lose WHEN SIGNAL CHECKPOINT RANK FLAGS… -- TRAIN…: a rank gets the signal once WHEN (is_started or
+# is_saved) is true of the checkpoint, and the launch goes on to its end. False if the training had
+# ended before the signal.
+lose() {
+  local when=$1 signal=$2 checkpoint=$3 rank=$4 victim
+  launch "${@:5}"
+  victim=$(process "$checkpoint" 0 "$rank") && wait_for "$when" "$checkpoint" &&
+    kill "-$signal" "$victim" 2>/dev/null
+  ends 0
+  grep -q "rank $rank was lost" err
+}
+
+# in_time COMMAND…: runs it until it is true, each time without the files that it made before. It is
+# false where a training ended before the test sent its signal, as may happen on a busy machine.
+in_time() {
+  local before attempt
+  before=$(ls -A)
+  for attempt in {1..20}; do
+    "$@" && return
+    comm -13 <(echo "$before") <(ls -A) | xargs -d '\n' rm -rf
+  done
+  fail "every training ended before the signal: $*"
 }
 
 # ends CODE: the launch ends with the exit code.
