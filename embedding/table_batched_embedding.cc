@@ -182,6 +182,7 @@ const BaseEmbeddingConfig& TableBatchedEmbedding::table(int index) const {
 PoolingType TableBatchedEmbedding::pooling(int index) const { return state_->at(index).pooling; }
 Tensor TableBatchedEmbedding::weight(int index) const {
   CheckWholeIsTruth(state_->at(index));
+  state_->at(index).SettleSync();
   return state_->at(index).weight;
 }
 
@@ -202,6 +203,7 @@ const RowGradients& TableBatchedEmbedding::row_gradients(int index) const {
 
 std::vector<OptimizerState> TableBatchedEmbedding::optimizer_states(int index) const {
   CheckWholeIsTruth(state_->at(index));
+  state_->at(index).SettleSync();
   return state_->at(index).states;
 }
 

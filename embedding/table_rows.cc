@@ -45,7 +45,8 @@ int TableRows::num_parts(int index) const {
 }
 
 NamedTensor TableRows::part(int index, int part) const {
-  const EmbeddingTable& table = state_->at(index);
+  EmbeddingTable& table = state_->at(index);
+  table.SettleSync();
   if (part == 0) return Stored(table, 0, {"weight", table.weight});
   return Stored(table, part, table.states.at(static_cast<size_t>(part - 1)));
 }
@@ -83,13 +84,23 @@ void TableRows::Reset(Context& ctx, int index, const Tensor& ids, ResetTo to) co
   table.ResetRows(ctx, ids, to == ResetTo::kInitial);
 }
 
-int64_t TableRows::in_use(int index) const { return state_->at(index).weight.dim(0); }
+int64_t TableRows::in_use(int index) const {
+  EmbeddingTable& table = state_->at(index);
+  table.SettleSync();
+  return table.weight.dim(0);
+}
+bool TableRows::StartRows(Context& ctx, int index, const RowsToStart& rows) const {
+  EmbeddingTable& table = state_->at(index);
+  state_->CheckForwardIsStep(Format("table {}: rows().StartRows", table.config.name));
+  return table.StartRows(ctx, rows);
+}
 void TableRows::SetInUse(Context& ctx, int index, int64_t rows) const {
   state_->at(index).SetRowsInUse(ctx, rows);
 }
 
 std::shared_ptr<TouchedRows> TableRows::Track(Context& ctx, int index) const {
   EmbeddingTable& table = state_->at(index);
+  table.SettleSync();
   if (!table.touched) table.touched = std::make_shared<TouchedRows>(ctx, table.weight.dim(0));
   return table.touched;
 }

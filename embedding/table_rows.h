@@ -16,6 +16,7 @@
 namespace tessera {
 
 class TouchedRows;
+struct RowsToStart;
 
 namespace internal {
 struct TablesState;
@@ -54,6 +55,10 @@ class TableRows {
   // tracked (Track).
   int64_t in_use(int index) const;
   void SetInUse(Context& ctx, int index, int64_t rows) const;
+  // Does the same, and Reset to kInitial, for rows that only the device knows (rows_to_start.h).
+  // Nothing waits but who asks for the rows in use later. False, and nothing changes, where that
+  // can't be: with an init_fn, while rows are tracked, for rules that act before lookups.
+  bool StartRows(Context& ctx, int index, const RowsToStart& rows) const;
 
   // The table's rows that change from now on, which embedding/deltas/model_delta_tracker.h reads;
   // the same object for all who ask.

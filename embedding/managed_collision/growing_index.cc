@@ -9,6 +9,7 @@
 #include "embedding/managed_collision/growing_rows.h"
 #include "embedding/managed_collision/index/id_hash.h"
 #include "runtime/base/isa.h"
+#include "runtime/recorded_step.h"
 #include "runtime/virtual_memory.h"
 
 namespace tessera {
@@ -35,9 +36,8 @@ struct Searcher {
 };
 
 using internal::kSeenAVictim;
+using internal::MayLookAt;
 constexpr int64_t kWindow = internal::kEvictionWindow;
-// One call looks at no more rows than this (a few ms), and at so many for each id that needs one.
-constexpr int64_t kMaxLookedAt = 1 << 20, kLookedAtAnId = 32;
 // The fewest ids in a segment, which has just come from an early split.
 constexpr int64_t kLeastUsed = (IndexSegment::kMaxUsed - IndexSegment::kLimitSpread) / 2;
 constexpr int64_t kMaxSketchBytes = int64_t{1} << 40;
@@ -123,9 +123,10 @@ Tensor GrowingIndex::Find(Context& ctx, const Tensor& given) const {
 GrowingIndex::Inserted GrowingIndex::Insert(Context& ctx, const Tensor& given) {
   const Tensor ids = CheckedIds(ctx, options_.name, given);
   if (ctx.device() == Device::Cpu()) CheckOnHost();
+  CheckIsNotRecording(ctx, "growing index " + options_.name, "the host counts its calls");
   ++now_;
-  may_look_until_ = looked_at_ + kMaxLookedAt + kLookedAtAnId * ids.numel();
-  if (ctx.device() != Device::Cpu()) return InsertOnDeviceSync(ctx, ids);
+  if (ctx.device() != Device::Cpu()) return InsertOnDevice(ctx, ids);
+  may_look_until_ = looked_at_ + MayLookAt(ids.numel());
   if (size() + ids.numel() > options_.max_rows) MarkNamed(ctx, ids);
   Inserted inserted = {Tensor::Empty(ctx, {ids.numel()}, DType::kI64), {}, {}};
   auto* row = inserted.rows.data<int64_t>();
@@ -278,6 +279,7 @@ void GrowingIndex::Free(int64_t row) {
 }
 
 int64_t GrowingIndex::bytes() const {
+  SettleSync();
   const auto of = [](auto count, auto size) {
     return static_cast<int64_t>(count) * static_cast<int64_t>(size);
   };

@@ -26,7 +26,8 @@
 //
 // Find may run beside Find, but not beside Insert. The first use on a GPU moves the index there,
 // where rows, states and evictions are the same (growing_rows.h): nothing may run beside that use,
-// and none on the CPU may follow but LoadStateDict. Insert waits for the GPU.
+// and none on the CPU may follow but LoadStateDict. There, Insert waits with admit_after above 1
+// alone; the numbers of rows wait for the GPU after it.
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,6 +72,9 @@ class GrowingIndex {
     Tensor rows;                 // i64 [N]; −1: not admitted, or all rows were named by this call
     std::vector<int64_t> added;  // rows that nobody had before, ascending
     std::vector<int64_t> reused;  // rows that went from one id to another, in that order
+    // After an Insert on a GPU: what added and reused will hold after ReadSync (growing_rows.h).
+    Tensor given = {};
+    void ReadSync();
   };
   // Looks ids up, and gives rows to ids that have none, as admit_after says. Every occurrence
   // counts. On the CPU, throws Error for ids that were made so that their hashes agree; those
@@ -79,13 +83,30 @@ class GrowingIndex {
 
   int64_t max_rows() const { return options_.max_rows; }
   // Rows that ids have.
-  int64_t size() const { return num_rows_ - static_cast<int64_t>(free_.size()); }
+  int64_t size() const {
+    SettleSync();
+    return num_rows_ - static_cast<int64_t>(free_.size());
+  }
   // Rows that ids have or had: all of Find's are below it.
-  int64_t num_rows() const { return num_rows_; }
+  int64_t num_rows() const {
+    SettleSync();
+    return num_rows_;
+  }
+  // Bounds of num_rows(), by what the host knows. These wait for nothing.
+  int64_t least_num_rows() const { return num_rows_; }
+  int64_t most_num_rows() const;
+  // Times that a row went from one id to another on a GPU.
+  int64_t num_reused_on_gpu() const {
+    SettleSync();
+    return reused_on_gpu_;
+  }
   // Bytes that the index takes in memory, without the rows themselves.
   int64_t bytes() const;
   // Rows looked at so far by evictions.
-  int64_t rows_looked_at() const { return looked_at_; }
+  int64_t rows_looked_at() const {
+    SettleSync();
+    return looked_at_;
+  }
   // Bytes of the sketch of an index of so many rows.
   static int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows);
   // The most bytes that so many rows take with the index, at its worst load, and its sketch, if a
@@ -136,7 +157,9 @@ class GrowingIndex {
   // Moves the index to a GPU (growing_rows.h).
   void MoveTo(Context& ctx) const;
   Tensor FindOnDevice(Context& ctx, const Tensor& ids) const;
-  Inserted InsertOnDeviceSync(Context& ctx, const Tensor& ids);
+  Inserted InsertOnDevice(Context& ctx, const Tensor& ids);
+  // Reads the numbers that a GPU has changed.
+  void SettleSync() const;
   Columns ReadDevice() const;
   int64_t DeviceBytes() const;
 
@@ -150,10 +173,11 @@ class GrowingIndex {
   int depth_ = 0;
   uint32_t segments_made_ = 0, segments_touched_ = 0;
   std::vector<uint32_t> unused_;  // segments that were split
-  int64_t num_rows_ = 0;
-  std::vector<int64_t> free_;
-  int64_t now_ = 0, hand_ = 0;
-  int64_t looked_at_ = 0, may_look_until_ = 0;             // of this call
+  // These are as of the last SettleSync once a GPU has the index.
+  mutable int64_t num_rows_ = 0, hand_ = 0, looked_at_ = 0, reused_on_gpu_ = 0;
+  mutable std::vector<int64_t> free_;
+  int64_t now_ = 0;
+  int64_t may_look_until_ = 0;                             // in this call
   mutable std::shared_ptr<internal::GrowingRows> device_;  // once a GPU has asked
 };
 

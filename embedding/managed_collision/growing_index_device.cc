@@ -1,5 +1,6 @@
 // A growing index on a GPU: the host's part of it, and its calls of the device.
 #include <algorithm>
+#include <cstring>
 
 #include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/growing_rows.h"
@@ -18,14 +19,28 @@ void PlaceBehindShared(OnCpu on, Context& ctx, const Tensor& ids, int64_t shared
 
 }  // namespace internal
 
+namespace {
+
+// The struct of i64 that begins a device's answer.
+template <typename Numbers>
+Numbers NumbersOf(const std::vector<int64_t>& told) {
+  Numbers numbers;
+  std::memcpy(&numbers, told.data(), sizeof(Numbers));
+  return numbers;
+}
+
+}  // namespace
+
 void GrowingIndex::MoveTo(Context& ctx) const {
   if (device_ != nullptr) return CheckDevice(ctx, "growing index", device_->ids);
   const Columns columns = ReadColumns();
   const auto tensor = [&](const std::vector<int64_t>& column) { return Tensor::From(ctx, column); };
+  const internal::GrowingNumbers numbers = {num_rows_,  std::ssize(free_), hand_,
+                                            looked_at_, reused_on_gpu_,    /*erased=*/0};
   OnlyOnCuda(ctx.device(), [&](auto on) {
     device_ = std::make_shared<internal::GrowingRows>(
         internal::MakeGrowingRows(on, ctx, options_.max_rows, tensor(columns.ids),
-                                  tensor(columns.last), tensor(columns.counts)));
+                                  tensor(columns.last), tensor(columns.counts), free_, numbers));
   });
 }
 
@@ -36,17 +51,48 @@ Tensor GrowingIndex::FindOnDevice(Context& ctx, const Tensor& ids) const {
   return rows;
 }
 
-GrowingIndex::Inserted GrowingIndex::InsertOnDeviceSync(Context& ctx, const Tensor& ids) {
+GrowingIndex::Inserted GrowingIndex::InsertOnDevice(Context& ctx, const Tensor& ids) {
   MoveTo(ctx);
-  Inserted inserted;
+  if (ids.numel() == 0) return {Tensor::Empty(ctx, {0}, DType::kI64), {}, {}};
+  internal::GrowingInserted inserted;
   OnlyOnCuda(ctx.device(), [&](auto on) {
-    const internal::GrowingCall call = {options_.score, options_.max_rows, options_.admit_after,
-                                        now_,           num_rows_,         hand_,
-                                        looked_at_,     may_look_until_,   free_,
-                                        inserted.added, inserted.reused,   sketch_};
-    inserted.rows = internal::InsertGrowingSync(on, ctx, device_.get(), ids, call);
+    const internal::GrowingCall call = {options_.score,
+                                        options_.max_rows,
+                                        options_.admit_after,
+                                        now_,
+                                        internal::MayLookAt(ids.numel()),
+                                        sketch_};
+    inserted = internal::InsertGrowing(on, ctx, device_.get(), ids, call);
   });
-  return inserted;
+  return {inserted.rows, {}, {}, inserted.given};
+}
+
+void GrowingIndex::Inserted::ReadSync() {
+  if (!given) return;
+  const auto told = given.ToVector<int64_t>();
+  const auto numbers = NumbersOf<internal::GrowingGiven>(told);
+  for (int64_t k = 0; k < numbers.given; ++k) {
+    const int64_t row = told[static_cast<size_t>(internal::kGivenNumbers + k)];
+    (row < numbers.rows_before ? reused : added).push_back(row);
+  }
+  given = {};
+}
+
+int64_t GrowingIndex::most_num_rows() const {
+  return device_ == nullptr ? num_rows_ : device_->most_rows;
+}
+
+void GrowingIndex::SettleSync() const {
+  if (device_ == nullptr || !device_->changed) return;
+  const auto numbers = NumbersOf<internal::GrowingNumbers>(device_->numbers.ToVector<int64_t>());
+  num_rows_ = numbers.num_rows;
+  free_ = device_->free.Rows(0, numbers.num_free).ToVector<int64_t>();
+  hand_ = numbers.hand;
+  looked_at_ = numbers.looked_at;
+  reused_on_gpu_ = numbers.reused;
+  device_->most_rows = num_rows_;
+  device_->most_erased = numbers.erased;
+  device_->changed = false;
 }
 
 int64_t GrowingIndex::DeviceBytes() const { return device_ == nullptr ? 0 : device_->bytes(); }

@@ -40,6 +40,7 @@ GrowingIndex::Columns GrowingIndex::ReadColumns() const {
 }
 
 std::vector<NamedTensor> GrowingIndex::StateDict(Context& ctx) const {
+  SettleSync();
   const auto [ids, last, counts] = ReadColumns();
   std::vector<NamedTensor> state = {{"_growing_ids", Tensor::From(ctx, ids)},
                                     {"_growing_last_access_iter", Tensor::From(ctx, last)},
@@ -84,6 +85,8 @@ void GrowingIndex::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& t
                   counts[r], last[r], now[0]);
     loaded.AppendRow({ids[r], static_cast<uint32_t>(last[r]), static_cast<uint32_t>(counts[r])});
   }
+  SettleSync();
+  loaded.reused_on_gpu_ = reused_on_gpu_;
   loaded.free_ = free;
   loaded.now_ = now[0];
   loaded.hand_ = hand[0];

@@ -1,176 +1,260 @@
-// An insertion into a growing index on a GPU: ids that have rows are noted, the others sorted; who
-// came first gets a row first.
+// An insertion into a growing index on a GPU: ids that have rows are noted, the others claim slots
+// of a table of the call; who came first gets a row first. Nothing waits but admission.
+#include <cstring>
 #include <optional>
 #include <unordered_set>
-#include <utility>
+#include <vector>
 
+#include "embedding/lookup/counted_items.cuh"
 #include "embedding/lookup/index_array.h"
 #include "embedding/managed_collision/growing_rows_cuda.cuh"
-#include "embedding/managed_collision/index/sorted_ids.cuh"
 #include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {
 
+// Finds or claims.
 struct Touch {
   RowColumns columns;
-  IndexArray ids;
+  IdClaims claims;
   int64_t now;
   int64_t* rows;
-  uint8_t* flags;  // of those that have none
+  uint8_t* missing;  // null: ids without a row claim one now
   __device__ void operator()(int64_t i) const {
-    const int64_t row = columns.Find(ids[i]);
+    const int64_t row = columns.Find(claims.ids[i]);
     rows[i] = row;
-    flags[i] = row < 0;
+    if (missing != nullptr) missing[i] = row < 0;
+    if (row < 0 && missing == nullptr) return claims.Claim(i);
+    claims.Pass(i);
     if (row < 0) return;
     columns.last[row] = now;
     atomicAdd(reinterpret_cast<Count*>(columns.counts + row), Count{1});
   }
 };
 
-struct MarkFirst {
-  IdRuns runs;
-  int32_t* firsts;
-  TESSERA_HD void operator()(int64_t u) const { firsts[runs.First(u)] = 1; }
+struct ClaimAdmitted {
+  IdClaims claims;
+  const int32_t* places;
+  __device__ void operator()(int64_t k) const { claims.Claim(places[k]); }
 };
 
-// The id that came r-th gets given[r].
+// Rows for new ids: those that are free, then those that nobody had, then what was evicted.
+struct Supply {
+  const GrowingNumbers* numbers;
+  const int64_t* free;
+  const EvictionPlace* evicted;  // null: nothing is
+  const int64_t* freed;
+  int64_t max_rows;
+  TESSERA_HD int64_t Fresh() const { return max_rows - numbers->num_rows; }
+  TESSERA_HD int64_t Evicted() const { return evicted != nullptr ? evicted->freed : 0; }
+  // The row of the u-th new id, or −1.
+  TESSERA_HD int64_t Row(int64_t u) const {
+    if (u < numbers->num_free) return free[numbers->num_free - 1 - u];
+    u -= numbers->num_free;
+    if (u < Fresh()) return numbers->num_rows + u;
+    u -= Fresh();
+    return u < Evicted() ? freed[u] : -1;
+  }
+};
+
 struct GiveRow {
   RowColumns columns;
-  IdRuns runs;
-  const int64_t *ids, *given;
-  const int32_t* ranks;
-  int64_t num_given, now;
+  IndexArray ids;
+  Supply supply;
+  const int32_t* firsts;
+  int64_t now;
+  int64_t *rows, *given;
   __device__ void operator()(int64_t u) const {
-    const uint32_t first = runs.First(u);
-    if (ranks[first] >= num_given) return;
-    const int64_t row = given[ranks[first]];
+    const int64_t row = supply.Row(u);
+    if (row < 0) return;
+    const int64_t first = firsts[u];
+    given[u] = rows[first] = row;
     columns.ids[row] = ids[first];
     columns.last[row] = now;
-    columns.counts[row] = runs.Length(u);
+    columns.counts[row] = 0;  // ReadRow counts
     columns.Enter(static_cast<uint32_t>(row));
   }
 };
 
-struct FindAgain {
+// Reads the row that the id's first occurrence got.
+struct ReadRow {
   RowColumns columns;
-  const int64_t* ids;
-  const int32_t* places;
+  IdClaims claims;
   int64_t* rows;
-  TESSERA_HD void operator()(int64_t k) const { rows[places[k]] = columns.Find(ids[k]); }
+  __device__ void operator()(int64_t i) const {
+    if (!claims.Claims(i)) return;
+    const int64_t first = claims.First(i), row = rows[first];
+    if (row < 0) return;
+    if (i != first) rows[i] = row;
+    atomicAdd(reinterpret_cast<Count*>(columns.counts + row), Count{1});
+  }
 };
 
-// The occurrences of ids without rows: their places and their ids.
-struct Missing {
-  Tensor places, ids;
+// Passes what was given, and says it.
+struct PassGiven {
+  Supply supply;
+  const int32_t* wanted;
+  const int64_t* entered_anew;  // null where nothing is evicted
+  GrowingNumbers* numbers;
+  int64_t* free;
+  GrowingGiven* given;
+  TESSERA_HD static int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
+  TESSERA_HD void operator()(int64_t) const {
+    GrowingNumbers n = *numbers;
+    const int64_t evicted = supply.Evicted(), of_free = Least(*wanted, n.num_free),
+                  added = Least(*wanted - of_free, supply.Fresh()),
+                  of_evicted = Least(*wanted - of_free - added, evicted);
+    *given = {n.num_rows, n.num_rows + added, of_free + added + of_evicted, *wanted};
+    n.num_rows += added;
+    n.num_free -= of_free;
+    n.reused += of_free + of_evicted;
+    for (int64_t k = evicted; k-- > of_evicted;) free[n.num_free++] = supply.freed[k];
+    if (supply.evicted != nullptr) {
+      n.hand = supply.evicted->hand;
+      n.looked_at = supply.evicted->looked_at;
+      n.erased = *entered_anew > 0 ? 0 : n.erased + evicted;
+    }
+    *numbers = n;
+  }
 };
+
+// One call on the device: its ids, and what they get.
+class Insertion {
+ public:
+  // ids: [N], N at least 1.
+  Insertion(Context& ctx, GrowingRows* rows, const Tensor& ids, const GrowingCall& call)
+      : rows_(rows),
+        ids_(ids),
+        call_(call),
+        most_(std::min(ids.numel(), call.max_rows)),
+        firsts_(ctx, ArrayOf(ids), ids.numel()) {
+    out_.rows = Tensor::Empty(ctx, {ids.numel()}, DType::kI64);
+    out_.given = Tensor::Empty(ctx, {kGivenNumbers + most_}, DType::kI64);
+  }
+
+  // Notes ids that have rows. The others claim some, or are flagged in `missing`.
+  void Find(Context& ctx, uint8_t* missing) {
+    ForEach(
+        ctx, ids_.numel(),
+        Touch{RowColumns(*rows_), firsts_.claims(), call_.now, out_.rows.data<int64_t>(), missing});
+  }
+  // `places`: i32 [k], occurrences whose ids are admitted.
+  void Claim(Context& ctx, const Tensor& places) {
+    ForEach(ctx, places.numel(), ClaimAdmitted{firsts_.claims(), places.data<int32_t>()});
+  }
+  // Gives rows to all that claim.
+  void Give(Context& ctx) {
+    firsts_.List(ctx);
+    const int64_t n = ids_.numel(), max_rows = call_.max_rows;
+    Evictions evictions;
+    if (rows_->most_rows + n > max_rows) evictions = Evict(ctx, rows_, call_, firsts_.count(), n);
+    auto* numbers = reinterpret_cast<GrowingNumbers*>(rows_->numbers.data<int64_t>());
+    auto* free = rows_->free.data<int64_t>();
+    const Supply supply = {numbers, free, evictions.end, evictions.freed, max_rows};
+    const RowColumns columns(*rows_);
+    auto* row = out_.rows.data<int64_t>();
+    auto* given = out_.given.data<int64_t>();
+    ForEachCounted(ctx, firsts_.count(), n, 1,
+                   GiveRow{columns, ArrayOf(ids_), supply, firsts_.firsts(), call_.now, row,
+                           given + kGivenNumbers});
+    ForEach(ctx, n, ReadRow{columns, firsts_.claims(), row});
+    ForEach(ctx, 1,
+            PassGiven{supply, firsts_.count(), evictions.entered_anew, numbers, free,
+                      reinterpret_cast<GrowingGiven*>(given)});
+    rows_->most_rows = std::min(rows_->most_rows + n, max_rows);
+    rows_->changed = true;
+  }
+  const GrowingInserted& out() const { return out_; }
+
+ private:
+  GrowingRows* rows_;
+  Tensor ids_;
+  const GrowingCall& call_;
+  int64_t most_;
+  FirstOccurrences firsts_;
+  GrowingInserted out_;
+};
+
+// An occurrence of an id without a row.
+struct Missing {
+  int64_t place, id;
+};
+
+struct TakeMissing {
+  IndexArray ids;
+  const int32_t* places;
+  Missing* missing;
+  TESSERA_HD void operator()(int64_t k) const { missing[k] = {places[k], ids[places[k]]}; }
+};
+
+std::vector<Missing> ReadMissingSync(Context& ctx, const Tensor& ids, const Tensor& flags) {
+  const int64_t n = ids.numel();
+  const Tensor places = Tensor::Empty(ctx, {n}, DType::kI32),
+               count = Tensor::Zeros(ctx, {1}, DType::kI32);
+  SelectFlagged(ctx, flags.data<uint8_t>(), n, places.data<int32_t>(), count.data<int32_t>());
+  const int64_t found = ReadScalarSync(ctx, count.data<int32_t>());
+  const Tensor missing = Tensor::Empty(ctx, {2 * found}, DType::kI64);
+  ForEach(ctx, found,
+          TakeMissing{ArrayOf(ids), places.data<int32_t>(),
+                      reinterpret_cast<Missing*>(missing.data<int64_t>())});
+  const auto numbers = missing.ToVector<int64_t>();
+  std::vector<Missing> all;
+  for (size_t k = 0; k < numbers.size(); k += 2) all.push_back({numbers[k], numbers[k + 1]});
+  return all;
+}
 
 // The occurrences that admit their id, or come after one that did, for at most `most_ids` ids.
-std::vector<size_t> Admit(const std::vector<int64_t>& ids, size_t most_ids,
-                          const GrowingCall& call) {
+std::vector<int32_t> Admit(const std::vector<Missing>& missing, size_t most_ids,
+                           const GrowingCall& call) {
   std::unordered_set<int64_t> admitted;
-  std::vector<size_t> kept;
-  for (size_t k = 0; k < ids.size(); ++k) {
-    if (!admitted.contains(ids[k])) {
-      if (call.sketch.Add(HashId(ids[k])) < call.admit_after) continue;
+  std::vector<int32_t> kept;
+  for (const Missing& m : missing) {
+    if (!admitted.contains(m.id)) {
+      if (call.sketch.Add(HashId(m.id)) < call.admit_after) continue;
       if (admitted.size() == most_ids) continue;
-      admitted.insert(ids[k]);
+      admitted.insert(m.id);
     }
-    kept.push_back(k);
+    kept.push_back(static_cast<int32_t>(m.place));
   }
   return kept;
 }
 
-// Rows for `wanted` new ids, or for fewer, in the order in which they are given away.
-std::vector<int64_t> RowsForSync(Context& ctx, GrowingRows* rows, int64_t wanted,
-                                 const GrowingCall& call) {
-  std::vector<int64_t> given;
-  const auto missing = [&] { return wanted - static_cast<int64_t>(given.size()); };
-  const auto reuse = [&] {
-    for (; missing() > 0 && !call.free.empty(); call.free.pop_back()) {
-      given.push_back(call.free.back());
-      call.reused.push_back(call.free.back());
-    }
-  };
-  reuse();
-  for (; missing() > 0 && call.num_rows < call.max_rows; ++call.num_rows) {
-    given.push_back(call.num_rows);
-    call.added.push_back(call.num_rows);
-  }
-  if (missing() == 0) return given;
-  const std::vector<int64_t> freed = EvictSync(ctx, rows, call, missing());
-  call.free.assign(freed.rbegin(), freed.rend());
-  reuse();
-  return given;
-}
-
-// Gives rows to ids. Returns how many ids got one, and how many asked.
-std::pair<int64_t, int64_t> GiveRowsSync(Context& ctx, GrowingRows* rows, const Missing& missing,
-                                         const Tensor& found, const GrowingCall& call) {
-  const int64_t n = missing.ids.numel();
-  const SortedIdRuns distinct(ctx, missing.ids);
-  const int64_t count = distinct.CountSync(ctx);
-  const IdRuns runs = distinct.runs();
-  const Tensor given = Tensor::From(ctx, RowsForSync(ctx, rows, count, call)),
-               ranks = Tensor::Zeros(ctx, {n}, DType::kI32);
-  const auto* ids = missing.ids.data<int64_t>();
-  auto* rank = ranks.data<int32_t>();
-  ForEach(ctx, count, MarkFirst{runs, rank});
-  ExclusiveSum(ctx, rank, rank, n);
-  const RowColumns columns(*rows);
-  ForEach(ctx, count,
-          GiveRow{columns, runs, ids, given.data<int64_t>(), rank, given.numel(), call.now});
-  ForEach(ctx, n, FindAgain{columns, ids, missing.places.data<int32_t>(), found.data<int64_t>()});
-  return {given.numel(), count};
-}
-
 // The sketch is asked on the host, id by id as they came. It is first asked as if there were rows
 // for all ids; if there are not, ids without one are counted each time they come.
-void AdmitAndGiveSync(Context& ctx, GrowingRows* rows, const Missing& missing, const Tensor& found,
+void AdmitAndGiveSync(Context& ctx, Insertion* insertion, const Tensor& ids,
                       const GrowingCall& call) {
-  const auto ids = missing.ids.ToVector<int64_t>();
-  const auto places = missing.places.ToVector<int32_t>();
+  const Tensor flags = Tensor::Empty(ctx, {ids.numel()}, DType::kU8);
+  insertion->Find(ctx, flags.data<uint8_t>());
+  const std::vector<Missing> missing = ReadMissingSync(ctx, ids, flags);
   // With fewer ids than that, a call can always free enough rows.
   std::optional<FrequencySketch> before;
-  if (2 * found.numel() >= call.max_rows) before = call.sketch;
-  std::vector<int64_t> kept_ids;
-  std::vector<int32_t> kept_places;
-  for (const size_t k : Admit(ids, ids.size(), call)) {
-    kept_ids.push_back(ids[k]);
-    kept_places.push_back(places[k]);
-  }
-  if (kept_ids.empty()) return;
-  const auto [given, wanted] = GiveRowsSync(
-      ctx, rows, {Tensor::From(ctx, kept_places), Tensor::From(ctx, kept_ids)}, found, call);
-  if (given == wanted || !before) return;
+  if (2 * ids.numel() >= call.max_rows) before = call.sketch;
+  const std::vector<int32_t> kept = Admit(missing, missing.size(), call);
+  insertion->Claim(ctx, Tensor::From(ctx, kept));
+  insertion->Give(ctx);
+  if (!before || kept.empty()) return;
+  const auto told = insertion->out().given.Rows(0, kGivenNumbers).ToVector<int64_t>();
+  GrowingGiven numbers;
+  std::memcpy(&numbers, told.data(), sizeof numbers);
+  if (numbers.given == numbers.wanted) return;
   call.sketch = *before;
-  Admit(ids, static_cast<size_t>(given), call);
+  Admit(missing, static_cast<size_t>(numbers.given), call);
 }
 
 }  // namespace
 
-Tensor InsertGrowingSync(OnCuda, Context& ctx, GrowingRows* rows, const Tensor& ids,
-                         const GrowingCall& call) {
-  const int64_t n = ids.numel();
-  TESSERA_CHECK(n < int64_t{1} << 31, "growing index: {} ids: a device numbers them with 31 bits",
-                n);
-  Tensor found = Tensor::Empty(ctx, {n}, DType::kI64);
-  const Tensor flags = Tensor::Empty(ctx, {n}, DType::kU8),
-               places = Tensor::Empty(ctx, {n}, DType::kI32),
-               count = Tensor::Zeros(ctx, {1}, DType::kI32);
-  auto* flag = flags.data<uint8_t>();
-  ForEach(ctx, n, Touch{RowColumns(*rows), ArrayOf(ids), call.now, found.data<int64_t>(), flag});
-  SelectFlagged(ctx, flag, n, places.data<int32_t>(), count.data<int32_t>());
-  const int64_t num_missing = ReadScalarSync(ctx, count.data<int32_t>());
-  const Missing missing = {places.Rows(0, num_missing),
-                           Tensor::Empty(ctx, {num_missing}, DType::kI64)};
-  ForEach(ctx, num_missing,
-          TakeIds{ArrayOf(ids), missing.places.data<int32_t>(), missing.ids.data<int64_t>()});
-  if (call.admit_after > 1)
-    AdmitAndGiveSync(ctx, rows, missing, found, call);
-  else if (num_missing > 0)
-    GiveRowsSync(ctx, rows, missing, found, call);
-  return found;
+GrowingInserted InsertGrowing(OnCuda, Context& ctx, GrowingRows* rows, const Tensor& ids,
+                              const GrowingCall& call) {
+  TESSERA_CHECK(ids.numel() < int64_t{1} << 31,
+                "growing index: {} ids: a device numbers them with 31 bits", ids.numel());
+  Insertion insertion(ctx, rows, ids, call);
+  if (call.admit_after > 1) {
+    AdmitAndGiveSync(ctx, &insertion, ids, call);
+  } else {
+    insertion.Find(ctx, nullptr);
+    insertion.Give(ctx);
+  }
+  return insertion.out();
 }
 
 }  // namespace tessera::internal

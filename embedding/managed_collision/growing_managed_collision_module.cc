@@ -1,12 +1,17 @@
 #include "embedding/managed_collision/growing_managed_collision_module.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "embedding/managed_collision/growing_rows.h"
+#include "embedding/table/rows_to_start.h"
 #include "runtime/device/dispatch.h"
 
 namespace tessera {
 namespace {
+
+// Memory of so many forwards is held until somebody asks what they did.
+constexpr size_t kMostUnread = 4;
 
 // Joins all features' ids: one call of the index does not evict what it names itself.
 Tensor Joined(Context& ctx, std::span<const Tensor> features) {
@@ -33,8 +38,11 @@ Tensor GrowingManagedCollisionModule::RowsOf(Context& ctx, const Tensor& ids, bo
   Tensor rows;
   if (training) {
     GrowingIndex::Inserted inserted = index_.Insert(ctx, ids);
-    rows = std::move(inserted.rows);
+    rows = inserted.rows;
     for (const int64_t row : inserted.reused) NoteEvicted(row + shared_rows_);
+    inserted.rows = {};
+    if (inserted.given) unread_.push_back(std::move(inserted));
+    if (unread_.size() > kMostUnread) ReadSync();
   } else {
     rows = index_.Find(ctx, ids);
   }
@@ -56,9 +64,62 @@ std::vector<Tensor> GrowingManagedCollisionModule::Map(Context& ctx, std::span<c
   return parts;
 }
 
+std::vector<int64_t> GrowingManagedCollisionModule::UnreadSync() const {
+  std::vector<int64_t> rows;
+  for (GrowingIndex::Inserted inserted : unread_) {
+    inserted.ReadSync();
+    for (const int64_t row : inserted.reused) rows.push_back(row + shared_rows_);
+  }
+  return rows;
+}
+
+void GrowingManagedCollisionModule::ReadSync() {
+  const std::vector<int64_t> rows = UnreadSync();
+  NoteEvicted(rows);
+  read_on_gpu_ += std::ssize(rows);
+  unread_.clear();
+  started_ = false;
+}
+
+Tensor GrowingManagedCollisionModule::TakeEvicted(Context& ctx) {
+  ReadSync();
+  return ManagedCollisionModule::TakeEvicted(ctx);
+}
+
+int64_t GrowingManagedCollisionModule::num_evicted() const {
+  const int64_t unread = read_on_gpu_ + std::ssize(UnreadSync());
+  return ManagedCollisionModule::num_evicted() + index_.num_reused_on_gpu() - unread;
+}
+
+bool GrowingManagedCollisionModule::StartRows(
+    const std::function<bool(const RowsToStart&)>& start) {
+  if (!evicted_.empty()) return false;
+  if (unread_.empty()) return started_;
+  if (unread_.size() > 1) return false;
+  const Tensor& given = unread_[0].given;
+  const auto number = [&](size_t place) {
+    const auto at = static_cast<int64_t>(place / sizeof(int64_t));
+    return given.Rows(at, at + 1);
+  };
+  const RowsToStart rows = {
+      .rows = given.Rows(internal::kGivenNumbers, given.numel()),
+      .count = number(offsetof(internal::GrowingGiven, given)).data<int64_t>(),
+      .first_row = shared_rows_,
+      .in_use = number(offsetof(internal::GrowingGiven, rows_after)),
+      .least = index_.least_num_rows() + shared_rows_,
+      .most = index_.most_num_rows() + shared_rows_,
+      .follows = started_};
+  if (!start(rows)) return false;
+  unread_.clear();
+  started_ = true;
+  return true;
+}
+
 std::vector<NamedTensor> GrowingManagedCollisionModule::StateDict(Context& ctx) const {
   std::vector<NamedTensor> state = index_.StateDict(ctx);
-  state.push_back({"_evicted_indices", Tensor::From(ctx, evicted_)});
+  std::vector<int64_t> evicted = evicted_;
+  for (const int64_t row : UnreadSync()) evicted.push_back(row);
+  state.push_back({"_evicted_indices", Tensor::From(ctx, evicted)});
   return state;
 }
 
@@ -74,6 +135,7 @@ void GrowingManagedCollisionModule::LoadStateDict(Context& ctx,
   for (const int64_t row : evicted)
     TESSERA_CHECK(row >= shared_rows_ && row < output_size(),
                   "state of a growing index: evicted row {}", row);
+  ReadSync();
   index_.LoadStateDict(ctx, of_index);
   evicted_ = std::move(evicted);
 }

@@ -7,7 +7,9 @@
 //   row r + S         the index's row r
 //
 // So rows come into use one after another, as a table with `growing` wants them (its rows and
-// states take memory by and by); any other table of so many rows does too.
+// states take memory by and by); any other table of so many rows does too. A training forward on a
+// GPU waits with admit_after above 1 alone; rows_in_use, Evict and state dicts wait after it.
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,6 +28,8 @@ class GrowingManagedCollisionModule final : public ManagedCollisionModule {
   int64_t rows_in_use() const override { return index_.num_rows() + shared_rows_; }
   int64_t input_size() const override { return 0; }
   int64_t NumIdsSync(Context&) const override { return index_.size(); }
+  int64_t num_evicted() const override;
+  bool StartRows(const std::function<bool(const RowsToStart& rows)>& start) override;
   const GrowingIndex& index() const { return index_; }
 
   // The index's, and _evicted_indices i64 [k], not yet asked for.
@@ -36,9 +40,16 @@ class GrowingManagedCollisionModule final : public ManagedCollisionModule {
   std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
   // The table's rows, in new memory.
   Tensor RowsOf(Context& ctx, const Tensor& ids, bool training);
+  Tensor TakeEvicted(Context& ctx) override;
+  // Rows that changed hands in the forwards that nobody has asked about.
+  std::vector<int64_t> UnreadSync() const;
+  void ReadSync();
 
   int64_t shared_rows_;
   GrowingIndex index_;
+  std::vector<GrowingIndex::Inserted> unread_;  // forwards on a GPU since Evict or StartRows
+  bool started_ = false;                        // whether the last of these was StartRows
+  int64_t read_on_gpu_ = 0;                     // rows of a GPU that Evict has named, or will
 };
 
 }  // namespace tessera

@@ -4,12 +4,15 @@
 //
 //   ids, last, counts   i64 [max_rows]   of a row; count 0: nobody's
 //   slots               i32 [2^k]        a row, or empty, or erased; at least twice max_rows
+//   free                i64 [m]          rows that ids had; the next one to be given last
+//   numbers             GrowingNumbers   how far rows have been given
 //
 // An id's first slot is its hash mod 2^k, then the next ones in turn, up to an empty one. Erased
 // slots are taken again; when a quarter of all may be erased, all rows are entered anew. Memory is
 // that of the cap from the first use on.
 //
-// Rows, evictions and states are the CPU's.
+// Rows, evictions and states are the CPU's. All that decides about the next row lies on the GPU, so
+// the host waits for nothing; only ids that have to be admitted (admit_after) are counted by it.
 #include <algorithm>
 #include <vector>
 
@@ -25,6 +28,9 @@ namespace tessera::internal {
 // Rows that are looked at together, and for how many of them one is freed.
 inline constexpr int64_t kEvictionWindow = 256, kSeenAVictim = 16;
 
+// The most rows that a call with so many ids looks at: a few ms, and more for each id.
+inline int64_t MayLookAt(int64_t ids) { return (1 << 20) + 32 * ids; }
+
 // Rows with the lowest are freed first.
 struct GrowingScore {
   MchEviction eviction;
@@ -36,28 +42,54 @@ struct GrowingScore {
   }
 };
 
+struct GrowingNumbers {
+  int64_t num_rows, num_free, hand, looked_at;
+  int64_t reused;  // times that a row went from one id to another
+  int64_t erased;  // slots
+};
+inline constexpr int64_t kGrowingNumbers = sizeof(GrowingNumbers) / sizeof(int64_t);
+
 struct GrowingRows {
-  Tensor ids, last, counts, slots;
-  int64_t erased = 0;  // slots, at most
-  int64_t bytes() const { return ids.nbytes() + last.nbytes() + counts.nbytes() + slots.nbytes(); }
+  Tensor ids, last, counts, slots, free, numbers;
+  // The most that `numbers` may say by now, as far as the host knows.
+  int64_t most_rows = 0, most_erased = 0;
+  bool changed = false;  // by calls that the host has not asked for numbers since
+
+  int64_t bytes() const {
+    return ids.nbytes() + last.nbytes() + counts.nbytes() + slots.nbytes() + free.nbytes() +
+           numbers.nbytes();
+  }
 };
 
-// State of an index that the host keeps in a call of Insert.
+// One call of Insert.
 struct GrowingCall {
   MchEviction score;
   int64_t max_rows, admit_after, now;
-  int64_t &num_rows, &hand, &looked_at, &may_look_until;
-  std::vector<int64_t>&free, &added, &reused;
-  FrequencySketch& sketch;
+  int64_t may_look_at;      // so many rows
+  FrequencySketch& sketch;  // with admit_after above 1
 };
 
-// Makes an index with these rows in use; each [n], i64, on any device.
+// A call leaves on the device what it gave away: these numbers, then the rows, [given].
+struct GrowingGiven {
+  int64_t rows_before, rows_after;  // num_rows
+  int64_t given, wanted;            // ids that got a row, and that asked for one
+};
+inline constexpr int64_t kGivenNumbers = sizeof(GrowingGiven) / sizeof(int64_t);
+struct GrowingInserted {
+  Tensor rows;  // i64 [N]
+  Tensor
+      given;  // i64 [kGivenNumbers + most rows]: GrowingGiven, and rows in the order of their ids
+};
+
+// Makes an index with these rows in use; each [n], i64, on any device. numbers: with all slots new.
 GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor& ids,
-                            const Tensor& last, const Tensor& counts);
-// ids: [N], contiguous. GrowingIndex::Find and Insert.
+                            const Tensor& last, const Tensor& counts,
+                            const std::vector<int64_t>& free, const GrowingNumbers& numbers);
+// ids: [N], contiguous. GrowingIndex::Find and Insert; the latter waits if ids have to be admitted.
+// REQUIRES: Insert gets some.
 Tensor FindGrowing(OnCuda, Context& ctx, const GrowingRows& rows, const Tensor& ids);
-Tensor InsertGrowingSync(OnCuda, Context& ctx, GrowingRows* rows, const Tensor& ids,
-                         const GrowingCall& call);
+GrowingInserted InsertGrowing(OnCuda, Context& ctx, GrowingRows* rows, const Tensor& ids,
+                              const GrowingCall& call);
 
 struct PlaceBehindSharedRows {
   IndexArray ids;

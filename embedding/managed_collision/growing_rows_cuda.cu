@@ -1,5 +1,7 @@
 // The rows of a growing index on a GPU: made, and found.
+#include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "embedding/managed_collision/growing_rows_cuda.cuh"
 #include "runtime/tensor.h"
@@ -14,17 +16,11 @@ struct FindRow {
   TESSERA_HD void operator()(int64_t i) const { rows[i] = columns.Find(ids[i]); }
 };
 
-struct EnterRow {
-  RowColumns columns;
-  __device__ void operator()(int64_t row) const {
-    if (columns.counts[row] > 0) columns.Enter(static_cast<uint32_t>(row));
-  }
-};
-
 }  // namespace
 
 GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor& ids,
-                            const Tensor& last, const Tensor& counts) {
+                            const Tensor& last, const Tensor& counts,
+                            const std::vector<int64_t>& free, const GrowingNumbers& numbers) {
   const int64_t used = ids.numel();
   const auto column = [&](const Tensor& from) {
     const Tensor all = Tensor::Empty(ctx, {max_rows}, DType::kI64);
@@ -32,17 +28,21 @@ GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor
     return all;
   };
   const auto slots = static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(max_rows)));
-  GrowingRows rows = {column(ids), column(last), column(counts),
-                      Tensor::Empty(ctx, {slots}, DType::kI32)};
+  std::vector<int64_t> listed = free;  // evictions leave fewer rows over than a window has victims
+  listed.resize(std::max<size_t>(free.size(), kEvictionWindow / kSeenAVictim));
+  GrowingRows rows = {
+      column(ids),
+      column(last),
+      column(counts),
+      Tensor::Empty(ctx, {slots}, DType::kI32),
+      Tensor::From(ctx, listed),
+      Tensor::From(ctx, std::vector<int64_t>{numbers.num_rows, numbers.num_free, numbers.hand,
+                                             numbers.looked_at, numbers.reused, numbers.erased}),
+      /*most_rows=*/used};
   rows.counts.Rows(used, max_rows).Fill(ctx, 0);  // nobody owns these rows
-  EnterAnew(ctx, &rows, used);
+  rows.slots.Fill(ctx, -1);
+  ForEach(ctx, used, EnterRow{RowColumns(rows)});
   return rows;
-}
-
-void EnterAnew(Context& ctx, GrowingRows* rows, int64_t num_rows) {
-  rows->slots.Fill(ctx, -1);
-  rows->erased = 0;
-  ForEach(ctx, num_rows, EnterRow{RowColumns(*rows)});
 }
 
 Tensor FindGrowing(OnCuda, Context& ctx, const GrowingRows& rows, const Tensor& ids) {

@@ -1,11 +1,9 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_CUDA_CUH_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_CUDA_CUH_
 // Kernels' view of growing_rows.h. For .cu files.
-#include <vector>
-
 #include "embedding/managed_collision/growing_rows.h"
+#include "embedding/managed_collision/index/first_occurrences.cuh"
 #include "embedding/managed_collision/index/id_hash.h"
-#include "embedding/managed_collision/index/sorted_ids.cuh"
 
 namespace tessera::internal {
 
@@ -48,12 +46,31 @@ struct RowColumns {
   }
 };
 
-// Enters all of `num_rows` rows that have an owner into slots that are emptied before.
-void EnterAnew(Context& ctx, GrowingRows* rows, int64_t num_rows);
-// Frees up to `need` rows as GrowingIndex does; more if the last window had more. The result is in
-// the order in which rows are to be given away.
-std::vector<int64_t> EvictSync(Context& ctx, GrowingRows* rows, const GrowingCall& call,
-                               int64_t need);
+// Enters a row that somebody owns.
+struct EnterRow {
+  RowColumns columns;
+  __device__ void operator()(int64_t row) const {
+    if (columns.counts[row] > 0) columns.Enter(static_cast<uint32_t>(row));
+  }
+};
+
+// How far evictions have come.
+struct EvictionPlace {
+  int64_t hand, looked_at, freed;
+  int64_t fruitless;  // windows without a victim, the last ones
+};
+
+// The evictions of a call. Undefined where none can be needed.
+struct Evictions {
+  Tensor memory;
+  const EvictionPlace* end = nullptr;  // where they ended
+  const int64_t* freed = nullptr;      // [end->freed], in the order in which they are to be given
+  const int64_t* entered_anew = nullptr;  // above 0: no slot is erased any more
+};
+// Frees rows as GrowingIndex does, until there are enough for *wanted ids (at most most_wanted);
+// more if the last window had more.
+Evictions Evict(Context& ctx, GrowingRows* rows, const GrowingCall& call, const int32_t* wanted,
+                int64_t most_wanted);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_CUDA_CUH_

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "runtime/recorded_step.h"
+
 namespace tessera {
 
 std::vector<Tensor> ManagedCollisionModule::Forward(Context& ctx, std::span<const Tensor> ids,
                                                     bool training) {
+  if (training)
+    CheckIsNotRecording(ctx, "managed collision", "the host takes note of each training forward");
   std::vector<Tensor> contiguous;
   for (const Tensor& feature : ids) {
     CheckDevice(ctx, "managed collision", feature);
@@ -27,6 +31,10 @@ void ManagedCollisionModule::EvictTo(Context& ctx,
                                      const std::function<void(const Tensor& rows)>& fn) {
   const Tensor rows = Evict(ctx);
   if (rows.numel() > 0) fn(rows);
+}
+
+bool ManagedCollisionModule::StartRows(const std::function<bool(const RowsToStart&)>&) {
+  return false;
 }
 
 Tensor ManagedCollisionModule::TakeEvicted(Context& ctx) {

@@ -7,8 +7,9 @@
 //   else       ids are looked up, and nothing changes
 //
 // A row that goes to another id is named by the next Evict: until whoever owns the table has reset
-// it, it holds what its former id learned. On any device, with the same rows on each; a training
-// forward waits for a GPU. Not for use by two threads at once.
+// it, it holds what its former id learned. On any device, with the same rows on each. Evict waits
+// for a GPU, and so does a training forward, unless the module says otherwise. Not for use by two
+// threads at once.
 #include <functional>
 #include <span>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "runtime/tensor.h"
 
 namespace tessera {
+
+struct RowsToStart;
 
 class ManagedCollisionModule {
  public:
@@ -32,6 +35,10 @@ class ManagedCollisionModule {
   // Hands the evicted rows, if there are any, to fn, perhaps some at a time; fn resets them with
   // ctx.random() as it finds it.
   virtual void EvictTo(Context& ctx, const std::function<void(const Tensor& rows)>& fn);
+  // Hands what rows_in_use and EvictTo would say of a growing table to `start`, without a wait for
+  // a GPU, or nothing if nothing has happened since. Returns false where that can't be, or `start`
+  // does: nothing has changed then, and rows_in_use and EvictTo are to be asked.
+  virtual bool StartRows(const std::function<bool(const RowsToStart& rows)>& start);
 
   // Rows are below this: the table's num_embeddings.
   virtual int64_t output_size() const = 0;
@@ -42,8 +49,9 @@ class ManagedCollisionModule {
 
   // Ids that have a row of their own. Waits for ctx's stream.
   virtual int64_t NumIdsSync(Context& ctx) const = 0;
-  // Rows that Evict has named since this was made.
-  int64_t num_evicted() const { return num_evicted_; }
+  // Rows that Evict has named since this was made, or StartRows as ones that change hands. May wait
+  // for a GPU.
+  virtual int64_t num_evicted() const { return num_evicted_; }
 
   // All that a resumed run needs to go on with the same bits, under TorchRec's names where it has
   // them; copies.

@@ -77,7 +77,8 @@ void LookUpZch(OnCpu, Context& ctx, const ZchTable& table, std::span<const ZchFe
 void LookUpZch(OnCuda, Context& ctx, const ZchTable& table, std::span<const ZchFeature> features);
 
 // A training forward: the slots that went from one id to another, in any order. claims: on CUDA
-// [zch_size] i32, all −1 before and after. Waits for a device.
+// [zch_size] i32, all −1 before and after. Waits for a device where slots have times, so that they
+// may change hands.
 std::vector<int64_t> TrainZchSync(OnCpu, Context& ctx, const ZchTable& table,
                                   std::span<const ZchFeature> features, const ZchOptIn& opt_in,
                                   int32_t* claims);

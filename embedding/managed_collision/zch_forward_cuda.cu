@@ -1,9 +1,10 @@
-// Multi-probe hashing on a GPU: a thread an id. Distinct ids that have no slot are found by a sort,
-// numbered by where they first may have one, and propose to slots by atomic minima of these
-// numbers, a warp an id: its lanes look at the slots of the list.
+// Multi-probe hashing on a GPU: a thread an id. Distinct ids that have no slot are numbered by
+// where they first may have one, and propose to slots by atomic minima of these numbers, a warp an
+// id: its lanes look at the slots of the list. Only slots that change hands make the host wait.
+#include "embedding/lookup/counted_items.cuh"
 #include "embedding/lookup/feature_items.cuh"
 #include "embedding/lookup/index_array.h"
-#include "embedding/managed_collision/index/sorted_ids.cuh"
+#include "embedding/managed_collision/index/first_occurrences.cuh"
 #include "embedding/managed_collision/zch_forward.h"
 #include "runtime/tensor.h"
 #include "sparse/ops/warp.cuh"
@@ -11,7 +12,7 @@
 namespace tessera::internal {
 namespace {
 
-constexpr uint32_t kNobody = ~0u;
+constexpr uint32_t kNobody = IdClaims::kNone;
 constexpr int kThreads = 128;
 
 struct LookUp {
@@ -39,13 +40,24 @@ struct FindAndRenew {
   }
 };
 
-// Occurrences that may get slots, and the slots that they claim: each slot keeps the lowest number
-// of the occurrences that chose it.
+struct ClaimFlagged {
+  IdClaims claims;
+  const uint8_t* flags;
+  __device__ void operator()(int64_t i) const { flags[i] != 0 ? claims.Claim(i) : claims.Pass(i); }
+};
+
+// Distinct ids that may get slots, by their first occurrences, and the slots that they claim: each
+// slot keeps the lowest number of the occurrences that chose it.
 struct Claims {
-  const int64_t* ids;
-  IdRuns runs;
+  const int64_t* ids;     // of the batch
+  const int32_t* firsts;  // [*count]
+  const int32_t* count;
   uint32_t* claims;
 };
+
+__device__ int64_t GlobalWarps() {
+  return static_cast<int64_t>(gridDim.x) * (blockDim.x / static_cast<unsigned>(kLanes));
+}
 
 // NextChoice of all lanes together.
 __device__ uint64_t NextChoiceOfWarp(const ZchTable& table, const ZchPlace& place, uint64_t from) {
@@ -61,11 +73,8 @@ __device__ uint64_t NextChoiceOfWarp(const ZchTable& table, const ZchPlace& plac
   return best;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    ProposeKernel(const __grid_constant__ ZchTable table, const __grid_constant__ Claims distinct) {
-  const int64_t u = GlobalWarp();
-  if (!distinct.runs.Exists(u)) return;
-  uint32_t number = distinct.runs.First(u);
+// Called by all lanes together.
+__device__ void Propose(const ZchTable& table, const Claims& distinct, uint32_t number) {
   ZchPlace place = table.slots.PlaceOf(distinct.ids[number]);
   uint64_t choice = NextChoiceOfWarp(table, place, 0);
   while (choice != ZchTable::kUnavailable) {
@@ -83,6 +92,12 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+__global__ void __launch_bounds__(kThreads)
+    ProposeKernel(const __grid_constant__ ZchTable table, const __grid_constant__ Claims distinct) {
+  for (int64_t u = GlobalWarp(); u < *distinct.count; u += GlobalWarps())
+    Propose(table, distinct, static_cast<uint32_t>(distinct.firsts[u]));
+}
+
 struct SettleArgs {
   ZchTable table;
   Claims distinct;
@@ -91,10 +106,9 @@ struct SettleArgs {
   uint32_t* num_changed;
 };
 
-__global__ void __launch_bounds__(kThreads) SettleKernel(const __grid_constant__ SettleArgs a) {
-  const int64_t u = GlobalWarp();
-  if (!a.distinct.runs.Exists(u)) return;
-  const uint32_t number = a.distinct.runs.First(u);
+// Called by all lanes together.
+__device__ void Settle(const SettleArgs& a, int64_t u) {
+  const auto number = static_cast<uint32_t>(a.distinct.firsts[u]);
   const int64_t id = a.distinct.ids[number];
   const ZchPlace place = a.table.slots.PlaceOf(id);
   if (Lane() == 0) a.chosen[u] = -1;
@@ -108,19 +122,22 @@ __global__ void __launch_bounds__(kThreads) SettleKernel(const __grid_constant__
   }
 }
 
+__global__ void __launch_bounds__(kThreads) SettleKernel(const __grid_constant__ SettleArgs a) {
+  for (int64_t u = GlobalWarp(); u < *a.distinct.count; u += GlobalWarps()) Settle(a, u);
+}
+
 // Reads the rows of ids that had none: a row given away now counts from the occurrence on that got
 // it.
 struct ReadNewRows {
   ZchTable table;
-  const uint32_t* claims;  // null: none was given away
-  const int32_t* places;
+  const uint32_t* claims;
   __device__ void operator()(const ZchFeature& f, int64_t i) const {
     if (f.rows[i] >= 0) return;
     const int64_t id = f.ids[i];
     const ZchPlace place = table.slots.PlaceOf(id);
-    const int64_t slot = claims == nullptr ? -1 : table.slots.Find(place, id);
+    const int64_t slot = table.slots.Find(place, id);
     const uint32_t owner = slot < 0 ? kNobody : claims[slot];
-    if (owner != kNobody && places[owner] <= f.first + i) {
+    if (owner != kNobody && owner <= f.first + i) {
       f.rows[i] = slot;
       if (table.times != nullptr) atomicMax(table.times + slot, f.until);
     } else {
@@ -130,34 +147,17 @@ struct ReadNewRows {
 };
 
 struct Unclaim {
-  IdRuns runs;
   const int64_t* chosen;
   uint32_t* claims;
   TESSERA_HD void operator()(int64_t u) const {
-    if (runs.Exists(u) && chosen[u] >= 0) claims[chosen[u]] = kNobody;
+    if (chosen[u] >= 0) claims[chosen[u]] = kNobody;
   }
 };
 
-// Gives slots to the ids at these places of the batch, and rows to all that have none.
-std::vector<int64_t> GiveSlotsSync(Context& ctx, const ZchTable& table,
-                                   std::span<const ZchFeature> features, IndexArray batch,
-                                   const Tensor& places, uint32_t* claims) {
-  const int64_t n = places.numel();
-  const Tensor ids = Tensor::Empty(ctx, {n}, DType::kI64),
-               chosen = Tensor::Empty(ctx, {n}, DType::kI64),
-               changed = Tensor::Empty(ctx, {n}, DType::kI64),
-               num_changed = Tensor::Zeros(ctx, {1}, DType::kI32);
-  ForEach(ctx, n, TakeIds{batch, places.data<int32_t>(), ids.data<int64_t>()});
-  const SortedIdRuns sorted(ctx, ids);
-  const Claims distinct = {ids.data<int64_t>(), sorted.runs(), claims};
-  Launch(ctx, ProposeKernel, BlocksOfWarps(n, kThreads), dim3(kThreads), 0, table, distinct);
-  Launch(ctx, SettleKernel, BlocksOfWarps(n, kThreads), dim3(kThreads), 0,
-         SettleArgs{table, distinct, chosen.data<int64_t>(), changed.data<int64_t>(),
-                    Numbers(num_changed)});
-  ForEachItem(OnCuda{}, ctx, features, 1, ReadNewRows{table, claims, places.data<int32_t>()});
-  ForEach(ctx, n, Unclaim{sorted.runs(), chosen.data<int64_t>(), claims});
-  if (table.times == nullptr) return {};
-  return changed.Rows(0, ReadScalarSync(ctx, num_changed.data<int32_t>())).ToVector<int64_t>();
+// Warps for at most n ids, which take turns where there are more than the device holds at once.
+dim3 BlocksOfSomeWarps(const Context& ctx, int64_t n) {
+  const auto full = static_cast<unsigned>(16 * PropertiesOf(ctx.device()).multiprocessors);
+  return dim3(std::min(BlocksOfWarps(n, kThreads).x, full));
 }
 
 }  // namespace
@@ -169,22 +169,33 @@ void LookUpZch(OnCuda on, Context& ctx, const ZchTable& table,
 
 std::vector<int64_t> TrainZchSync(OnCuda on, Context& ctx, const ZchTable& table,
                                   std::span<const ZchFeature> features, const ZchOptIn& opt_in,
-                                  int32_t* claims) {
+                                  int32_t* given_claims) {
   const int64_t n = features.empty() ? 0 : features.back().first + features.back().count;
   TESSERA_CHECK(n < int64_t{1} << 31, "hash ZCH: {} ids: a device numbers them with 31 bits", n);
+  if (n == 0) return {};
+  auto* claims = reinterpret_cast<uint32_t*>(given_claims);
   const Tensor ids = Tensor::Empty(ctx, {n}, DType::kI64),
                flags = Tensor::Empty(ctx, {n}, DType::kU8),
-               places = Tensor::Empty(ctx, {n}, DType::kI32),
-               count = Tensor::Zeros(ctx, {1}, DType::kI32);
-  auto* flag = static_cast<uint8_t*>(flags.raw_data());
+               chosen = Tensor::Empty(ctx, {n}, DType::kI64),
+               changed = Tensor::Empty(ctx, {n}, DType::kI64),
+               num_changed = Tensor::Zeros(ctx, {1}, DType::kI32);
+  auto* flag = flags.data<uint8_t>();
   ForEachItem(on, ctx, features, 1, FindAndRenew{table, opt_in, ids.data<int64_t>(), flag});
-  SelectFlagged(ctx, flag, n, places.data<int32_t>(), count.data<int32_t>());
-  const int64_t missing = ReadScalarSync(ctx, count.data<int32_t>());
-  if (missing > 0)
-    return GiveSlotsSync(ctx, table, features, ArrayOf(ids), places.Rows(0, missing),
-                         reinterpret_cast<uint32_t*>(claims));
-  ForEachItem(on, ctx, features, 1, ReadNewRows{table, nullptr, nullptr});
-  return {};
+  FirstOccurrences firsts(ctx, ArrayOf(ids), n);
+  ForEach(ctx, n, ClaimFlagged{firsts.claims(), flag});
+  firsts.List(ctx);
+  const Claims distinct = {ids.data<int64_t>(), firsts.firsts(), firsts.count(), claims};
+  const dim3 blocks = BlocksOfSomeWarps(ctx, n);
+  Launch(ctx, ProposeKernel, blocks, dim3(kThreads), 0, table, distinct);
+  Launch(ctx, SettleKernel, blocks, dim3(kThreads), 0,
+         SettleArgs{table, distinct, chosen.data<int64_t>(), changed.data<int64_t>(),
+                    Numbers(num_changed)});
+  ForEachItem(on, ctx, features, 1, ReadNewRows{table, claims});
+  ForEachCounted(ctx, firsts.count(), n, 1, Unclaim{chosen.data<int64_t>(), claims});
+  if (table.times == nullptr) return {};  // slots are never taken from an id
+  const int64_t changes = ReadScalarSync(ctx, num_changed.data<int32_t>());
+  if (changes == 0) return {};
+  return changed.Rows(0, changes).ToVector<int64_t>();
 }
 
 }  // namespace tessera::internal

@@ -7,6 +7,7 @@
 #include "embedding/lookup/row_access.h"
 #include "embedding/storage/rows_on_use.h"
 #include "embedding/table/new_row_init.h"
+#include "embedding/table/rows_to_start.h"
 #include "embedding/table/table_on_disk.h"
 #include "embedding/table/table_start.h"
 #include "runtime/base/hash.h"
@@ -163,6 +164,7 @@ void EmbeddingTable::SetRowsInUse(Context& ctx, int64_t rows) {
   TESSERA_CHECK(rows >= 0 && rows <= config.num_embeddings,
                 "table {}: {} rows in use; expected 0 to {}", config.name, rows,
                 config.num_embeddings);
+  SettleSync();
   const int64_t before = weight.dim(0);
   TESSERA_CHECK(rows >= before || !touched,
                 "table {}: {} rows in use; its {} rows are tracked, so none can go", config.name,
@@ -174,7 +176,31 @@ void EmbeddingTable::SetRowsInUse(Context& ctx, int64_t rows) {
   for (const OptimizerState& state : states) state.tensor.Rows(before, rows).Fill(ctx, 0);
 }
 
+bool EmbeddingTable::StartRows(Context& ctx, const RowsToStart& rows) {
+  if (!config.growing || config.init_fn || touched || ActsBeforeLookup(config.optimizer))
+    return false;
+  if (!rows.follows) {
+    SettleSync();
+    if (weight.dim(0) > rows.least) return false;
+    SetRowsInUse(ctx, rows.least);
+  }
+  ShowRows(std::max(weight.dim(0), rows.most));
+  unread_in_use = rows.in_use;
+  unread_less = rows.first_row;
+  std::vector<Tensor> parts = {weight};
+  for (const OptimizerState& state : states) parts.push_back(state.tensor);
+  StartCountedRows(ctx, config, parts, rows, start_seed, iter);
+  return true;
+}
+
+void EmbeddingTable::SettleSync() {
+  if (!unread_in_use) return;
+  ShowRows(unread_in_use.ToVector<int64_t>()[0] + unread_less);
+  unread_in_use = {};
+}
+
 void EmbeddingTable::ResetRows(Context& ctx, const Tensor& ids, bool initial) {
+  SettleSync();
   CheckRowIdsSync(ctx, "table " + config.name, ids, weight.dim(0));
   if (cache) {  // the rows are changed where they lie whole
     cache->Flush(ctx);

@@ -17,21 +17,26 @@ namespace tessera {
 
 class BlockIo;
 class RowsOnUse;
+struct RowsToStart;
 
 namespace internal {
 
 struct EmbeddingTable {
   BaseEmbeddingConfig config;
   PoolingType pooling = PoolingType::kSum;
-  // [E, D] of config.data_type. Of a growing table, as the states: the rows in use.
+  // [E, D] of config.data_type. Of a growing table, as the states: the rows in use, and after
+  // StartRows those that may be (SettleSync).
   Tensor weight;
   std::vector<OptimizerState> states;  // in the order of the rule's States()
   Variable variable;                   // of `weight`; only where the rule is Dense
   RowGradients row_gradients;          // only where the rule is None
   int64_t iter = 0;                    // training forwards: t of the rule
   uint64_t rounding_seed = 0;
-  uint64_t start_seed = 0;          // of rows that come into use later
-  std::vector<Tensor> reserved;     // of a growing table: weight and states of all E rows
+  uint64_t start_seed = 0;       // of rows that come into use later
+  std::vector<Tensor> reserved;  // of a growing table: weight and states of all E rows
+  // After StartRows, until somebody asks: number of rows in use, [1] i64, less some.
+  Tensor unread_in_use;
+  int64_t unread_less = 0;
   bool frozen = false;              // neither rows nor states change
   std::shared_ptr<RowCache> cache;  // of weight and states; only where the location asks for one
   std::shared_ptr<DiskTable> disk;  // where the rows lie on disk (table_on_disk.h)
@@ -52,8 +57,11 @@ struct EmbeddingTable {
            config.place.first_row == other.config.place.first_row;
   }
 
-  // These do what TableRows::SetInUse and Reset promise.
+  // These do what TableRows::SetInUse, StartRows and Reset promise.
   void SetRowsInUse(Context& ctx, int64_t rows);
+  bool StartRows(Context& ctx, const RowsToStart& rows);
+  // Shows the rows in use alone, for which it waits after StartRows.
+  void SettleSync();
   void ShowRows(int64_t rows);  // of those reserved, started or not
   void ResetRows(Context& ctx, const Tensor& ids, bool initial);
 

@@ -14,22 +14,30 @@ void ForEachElement(OnCpu, Context& ctx, int64_t n, const StartBlock& fn) {
   ForEach(OnCpu{}, ctx, n, 1 << 10, fn);
 }
 
+// For the rows of these ids, each `begin` further on; without data for begin, begin + 1, …
+StartBlock StartOf(const BaseEmbeddingConfig& config, const Tensor& weight, IndexArray ids,
+                   int64_t begin, uint64_t seed, int64_t step) {
+  const auto [low, high] = InitRange(config);
+  return {.rows = weight.raw_data(),
+          .type = weight.dtype(),
+          .dim = weight.dim(1),
+          .ids = ids,
+          .begin = begin,
+          .first_row = config.place.first_row,
+          .first_column = config.place.first_column,
+          .low = low,
+          .high = high,
+          .seed = seed,
+          .step = step};
+}
+
 void StartUniform(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& weight,
                   const RowSelection& rows, uint64_t seed, int64_t step) {
-  const auto [low, high] = InitRange(config);
   const Tensor ids = rows.ids.Contiguous(ctx);
-  const StartBlock start = {.rows = weight.raw_data(),
-                            .type = weight.dtype(),
-                            .dim = weight.dim(1),
-                            .ids = {ids.defined() ? ids.raw_data() : nullptr,
-                                    ids.defined() && ids.dtype() == DType::kI64},
-                            .begin = rows.begin,
-                            .first_row = config.place.first_row,
-                            .first_column = config.place.first_column,
-                            .low = low,
-                            .high = high,
-                            .seed = seed,
-                            .step = step};
+  const IndexArray array = {ids.defined() ? ids.raw_data() : nullptr,
+                            ids.defined() && ids.dtype() == DType::kI64};
+  const StartBlock start =
+      StartOf(config, weight, array, ids.defined() ? 0 : rows.begin, seed, step);
   DispatchDevice(ctx.device(),
                  [&](auto on) { ForEachElement(on, ctx, rows.size() * start.blocks(), start); });
 }
@@ -66,6 +74,23 @@ void InitNewRows(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& 
   if (rows.size() == 0) return;
   const auto start = config.init_fn ? StartByFunction : StartUniform;
   start(ctx, config, weight, rows, seed, step);
+}
+
+void StartCountedRows(Context& ctx, const BaseEmbeddingConfig& config,
+                      const std::vector<Tensor>& parts, const RowsToStart& rows, uint64_t seed,
+                      int64_t step) {
+  const CountedRows counted = {rows.count, rows.rows.numel()};
+  const auto* ids = rows.rows.data<int64_t>();
+  OnlyOnCuda(ctx.device(), [&](auto on) {
+    StartCounted(on, ctx, counted,
+                 StartOf(config, parts[0], {ids, true}, rows.first_row, seed, step));
+    for (size_t p = 1; p < parts.size(); ++p) {
+      const Tensor& state = parts[p];
+      StartCounted(on, ctx, counted,
+                   ClearElement{state.raw_data(), state.dtype(),
+                                state.rank() == 2 ? state.dim(1) : 1, ids, rows.first_row});
+    }
+  });
 }
 
 }  // namespace tessera::internal

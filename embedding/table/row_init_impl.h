@@ -46,7 +46,7 @@ struct StartBlock {
   void* rows;
   DType type;
   int64_t dim;
-  IndexArray ids;  // of the rows; without data: begin, begin + 1, …
+  IndexArray ids;  // rows are these + begin; without data: begin, begin + 1, …
   int64_t begin, first_row, first_column;
   float low, high;
   uint64_t seed;
@@ -55,7 +55,7 @@ struct StartBlock {
   TESSERA_HD int64_t blocks() const { return (first_column % 4 + dim + 3) / 4; }  // a row
   TESSERA_HD void operator()(int64_t i) const {
     const int64_t k = i / blocks(), counter = first_column / 4 + i % blocks();
-    const int64_t row = ids.data != nullptr ? ids[k] : begin + k;
+    const int64_t row = begin + (ids.data != nullptr ? ids[k] : k);
     const PhiloxBits bits =
         Philox(seed, static_cast<uint64_t>(first_row + row),
                static_cast<uint64_t>(step) << 32 | static_cast<uint64_t>(counter));
@@ -65,6 +65,26 @@ struct StartBlock {
   }
 };
 void ForEachElement(OnCuda, Context& ctx, int64_t n, const StartBlock& fn);
+
+// An element of an optimizer's state of a row that starts.
+struct ClearElement {
+  void* rows;
+  DType type;
+  int64_t dim;
+  const int64_t* ids;  // rows are these + begin
+  int64_t begin;
+  TESSERA_HD void operator()(int64_t i) const {
+    StoreElement(rows, type, (begin + ids[i / dim]) * dim + i % dim, 0);
+  }
+};
+
+// A list of which only the device knows the length: *count, at most `most`.
+struct CountedRows {
+  const int64_t* count;
+  int64_t most;
+};
+void StartCounted(OnCuda, Context& ctx, const CountedRows& rows, const StartBlock& fn);
+void StartCounted(OnCuda, Context& ctx, const CountedRows& rows, const ClearElement& fn);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_TABLE_ROW_INIT_IMPL_H_

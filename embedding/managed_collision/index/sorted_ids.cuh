@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_SORTED_IDS_CUH_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_SORTED_IDS_CUH_
-// Numbers of things in the order of their keys, and ids in runs of the same one. For .cu files.
+// Numbers of things in the order of their keys. For .cu files.
 #include "embedding/lookup/row_ops.h"
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
@@ -38,14 +38,6 @@ class KeyedNumbers {
   SortedPairs<uint64_t> now_;
 };
 
-// taken[k]: the id at places[k].
-struct TakeIds {
-  IndexArray ids;
-  const int32_t* places;
-  int64_t* taken;
-  TESSERA_HD void operator()(int64_t k) const { taken[k] = ids[places[k]]; }
-};
-
 struct IdKey {
   const int64_t* ids;
   uint64_t* keys;
@@ -63,38 +55,6 @@ inline KeyedNumbers SortIds(Context& ctx, const Tensor& ids) {
   sorted.Sort(ctx);
   return sorted;
 }
-
-// Distinct ids, as kernels see them: number u has the occurrences numbers[starts[u] … starts[u +
-// 1]).
-struct IdRuns {
-  const uint32_t *numbers, *starts, *count;
-  int64_t num_ids;
-  TESSERA_HD bool Exists(int64_t u) const { return u < *count; }
-  TESSERA_HD uint32_t First(int64_t u) const { return numbers[starts[u]]; }
-  TESSERA_HD int64_t Length(int64_t u) const {
-    return (u + 1 < *count ? starts[u + 1] : num_ids) - starts[u];
-  }
-};
-
-// Holds the memory that its runs() point to.
-class SortedIdRuns {
- public:
-  // ids: i64 [n], below 2^31 of them.
-  SortedIdRuns(Context& ctx, const Tensor& ids)
-      : sorted_(SortIds(ctx, ids)),
-        starts_(Tensor::Empty(ctx, {ids.numel()}, DType::kI32)),
-        count_(Tensor::Zeros(ctx, {1}, DType::kI32)) {
-    SelectRunStarts(ctx, sorted_.keys(), ids.numel(), Numbers(starts_), Numbers(count_));
-  }
-  IdRuns runs() const {
-    return {sorted_.numbers(), Numbers(starts_), Numbers(count_), sorted_.size()};
-  }
-  int64_t CountSync(Context& ctx) const { return ReadScalarSync(ctx, count_.data<int32_t>()); }
-
- private:
-  KeyedNumbers sorted_;
-  Tensor starts_, count_;
-};
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_SORTED_IDS_CUH_

@@ -155,6 +155,29 @@ TEST_P(GrowingIndexSweep, RandomStepsEqualTheReference) {
       }
 }
 
+// On a GPU nothing is asked between calls, so that the host knows less and less about the rows.
+TEST_P(GrowingIndexSweep, RowsAreTheReferencesThoughNobodyAsks) {
+  for (const MchEviction score : {MchEviction::kLru, MchEviction::kDistanceLfu})
+    for (const int64_t max_rows : {1, 33, 300, 3000}) {
+      SCOPED_TRACE(ToString(score) + " " + std::to_string(max_rows));
+      GrowingIndex index({max_rows, score});
+      Reference reference{score, max_rows, 1};
+      RawIds random(3);
+      std::vector<Tensor> rows;
+      std::vector<std::vector<int64_t>> expected;
+      for (int step = 0; step < 60; ++step) {
+        std::vector<int64_t> ids = random.Batch(1, 90, step / 3)[0];
+        if (step % 16 == 15)  // all at once
+          for (int64_t i = 0; i < max_rows / 3; ++i) ids.push_back(step * max_rows + i);
+        rows.push_back(index.Insert(ctx(), Tensor::From(ctx(), ids)).rows);
+        expected.push_back(reference.Insert(ids));
+      }
+      for (size_t step = 0; step < rows.size(); ++step)
+        ASSERT_EQ(rows[step].ToVector<int64_t>(), expected[step]) << step;
+      ExpectTheReferencesState(index, reference);
+    }
+}
+
 // Windows overlap from lap to lap, and there are more of them than a block of a GPU passes.
 TEST_P(GrowingIndexSweep, ABatchOfManyNewIdsTakesTheRowsThatItDoesNotName) {
   for (const int64_t max_rows : {200, 1000, 20000}) {

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "runtime/graph.h"
 #include "tests/embedding/managed_collision/managed_tables.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/error_of.h"
@@ -155,6 +156,19 @@ TEST_P(ManagedCollisionEmbeddingTest, SequencesAreRemappedTheSameWay) {
   train(Bags(ctx, {"a"}, {4}, {1}));
   const auto again = mc.Forward(ctx, kjt).embeddings[0].second.values().value().ToVector<float>();
   EXPECT_EQ(again[0], 0.5f);
+}
+
+// A replay would give it the ids of the recording anew.
+TEST_P(ManagedCollisionEmbeddingTest, ATrainingForwardIsNotRecorded) {
+  if (on_cpu()) GTEST_SKIP() << "SKIPPED: a CPU has no graphs";
+  Context& ctx = this->ctx();
+  auto mc = OneTable(ctx, Lru(3));
+  const KeyedJaggedTensor kjt = Bags(ctx, {"a"}, {9, 9, 8}, {1, 2});
+  TrainOn(ctx, mc, kjt);
+  EXPECT_THAT(ErrorOf([&] { CudaGraph::Capture(ctx, [&] { TrainOn(ctx, mc, kjt); }); }),
+              HasSubstr("managed collision cannot be recorded in a CUDA graph: the host takes note "
+                        "of each training forward"));
+  TrainOn(ctx, mc, kjt);
 }
 
 TEST(ManagedCollisionCollectionTest, StateHasTorchRecsNames) {
