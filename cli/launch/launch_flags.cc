@@ -92,6 +92,16 @@ void CheckGroups(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
                size, ranks, size, ranks));
 }
 
+// Throws Error for a record, which is of one number of ranks, beside fewer that may be left.
+void CheckRecord(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
+  if (train.verify.empty() || !flags.WithFewerRanks() || flags.min_ranks >= ranks) return;
+  throw Error(
+      Format("--verify {} beside --restart-ranks left: the record is of {} ranks, and sums of the "
+             "fewer that may be left are in another order: give --restart-ranks all, or "
+             "--min-ranks {}",
+             train.verify, ranks, ranks));
+}
+
 // Whether the words have a flag, with its value in the same word or in the next.
 bool Has(const std::vector<std::string>& words, const std::string& flag) {
   return std::ranges::any_of(
@@ -141,6 +151,7 @@ TrainWords CheckedTrain(const LaunchFlags& flags, int ranks) {
   CheckTrain(flags, train);
   CheckRanks(flags, ranks);
   CheckGroups(flags, train.flags, ranks);
+  CheckRecord(flags, train.flags, ranks);
   CheckPlan(flags, train.flags, ranks);
   ShareLog(train.words);
   if (!train.flags.rank_timeout) {

@@ -210,7 +210,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   const std::optional<TrainingRanks> ranks = PlanRanks(ctx, flags, config, there, gpus, comm);
   AddGroupsChange(resumed.progress, ranks, changes);
   CheckCheckpointRoom(flags, config, resumed.progress, host);
-  std::unique_ptr<RunRecord> record = ReadRecord(flags, config);
+  std::unique_ptr<RunRecord> record = ReadRecord(flags, config, ranks);
   if (flags.dry_run) {
     if (is_leader) SayChanges(changes);
     const TrainingPlace place = HostPlace(ctx, ranks);
@@ -236,7 +236,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   const TrainingRunOptions options = MakeRunOptions(flags, resumed);
   const TrainingRunReport report = is_leader ? RunWithOutput(options, trainer, data, curve, logs)
                                              : RunTraining(trainer, data, options);
-  const std::optional<VerifyReport> verified = EndVerify(verifier.get());
+  const std::optional<VerifyReport> verified = EndVerify(verifier.get(), is_leader);
   const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
   if (host != nullptr && !report.stopped)
     for (const auto& items : {data.unknown_items(), data.unknown_eval_items()})
@@ -269,12 +269,13 @@ RunLogs OpenLogs(const TrainFlags& flags) {
   return logs;
 }
 
-// Returns train(); a RunDifference that ends it goes into --json, too.
-int SavingDifference(const TrainFlags& flags, const std::function<int()>& train) {
+// Returns train(); a RunDifference that ends it goes into --json, too, by the rank that writes it.
+int SavingDifference(const TrainFlags& flags, bool is_leader, const std::function<int()>& train) {
   try {
     return train();
   } catch (const RunDifference& difference) {
-    if (!flags.json.empty()) ReplaceTextFile(flags.json, DifferenceJson(difference.report()));
+    if (is_leader && !flags.json.empty())
+      ReplaceTextFile(flags.json, DifferenceJson(difference.report()));
     throw;
   }
 }
@@ -353,7 +354,7 @@ int TrainFrom(const TrainFlags& flags, Start& start, const std::optional<WrongSt
     if (wrong) ThrowWrongSync(*wrong, *comm);
     const int rank = comm == nullptr ? 0 : comm->rank();
     const TraceHere here(trace ? &trace->Thread(rank, "step") : nullptr);
-    const int code = SavingDifference(flags, [&] {
+    const int code = SavingDifference(flags, rank == 0, [&] {
       return TrainOnRank(flags, start.config, *start.data, start.there, start.resumed, comm,
                          start.logs);
     });

@@ -134,6 +134,8 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
       {"--checkpoint-every", std::to_string(flags.checkpoint_every)},
       {"--keep-last", std::to_string(flags.keep_last.value_or(0))},
       {"--resume", WhereItStands(resumed)},
+      {"--verify", Given(!flags.verify.empty())},
+      {"--verify-every", std::to_string(flags.verify_every.value_or(0))},
       {"--metrics", Given(!flags.metrics.empty())},
       {"--mllog", Given(!flags.evaluation.mllog.empty())},
       {"--tensorboard", Given(!flags.tensorboard.empty())},

@@ -81,7 +81,7 @@ const std::map<std::string, std::string>& Meanings() {
       {"schedule", "of learning rates"},
       {"verify",
        "held against a record (`--verify`) of the same training; once more without a pipeline, or "
-       "on one rank"}};
+       "that of one process on one rank"}};
   return meanings;
 }
 

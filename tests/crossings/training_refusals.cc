@@ -9,9 +9,6 @@ constexpr char kTowers[] = "two_tower|two_tower_corrected";
 constexpr char kCounting[] =
     "counter_rowwise_adagrad|counter_rowwise_adagrad_2|counter_rowwise_adagrad_3|"
     "cowclip_rowwise_adagrad|global_decay_rowwise_adagrad|rowwise_rmsprop_ar|adam_2";
-constexpr char kSharded[] =
-    "data_parallel|table_wise|column_wise|row_wise|table_row_wise|table_column_wise|grid_shard|"
-    "mixed";
 }  // namespace
 
 const std::vector<Refusal>& TrainingRefusals() {
@@ -87,18 +84,17 @@ const std::vector<Refusal>& TrainingRefusals() {
       {"groups", "2", "checkpoint", "incremental",
        "incremental checkpoints of ranks in sharding groups",
        "A delta has the rows that a group's own ranks have changed.", "sharding=row_wise"},
-      {"sharding", kSharded, "verify", "again|one_rank",
-       "reads the rows of tables in this process's memory: not beside 2 ranks",
-       "A record has the bits of one process; several ranks add up in other orders. (One rank is "
-       "verify: one_rank.)",
-       "ranks=2"},
+      {"groups", "2", "verify", "again|one_rank", "not beside --sharding-group-size",
+       "Each group has tables of its own between two means.", "sharding=row_wise"},
       {"location", "MANAGED_CACHING|DISK", "verify", "again|one_rank",
-       "reads the rows of tables in this process's memory: not beside location",
+       "reads the rows of tables in memory of their process: not beside location",
        "A digest reads rows where the step will read them; those in a cache have two places."},
       {"ids", kRawIds, "verify", "again|one_rank", "whose raw ids find their rows inside a step",
        "A digest is taken before the step, when no row is known for a new id."},
-      {"rule", "dense", "verify", "one_rank", "has the rule dense",
-       "On a rank the table is a parameter of the sharded model, by another name."},
+      {"rule", "dense", "verify", "again|one_rank", "its rule dense leaves them",
+       "On ranks the table is a parameter of the sharded model, by another name. (In one process "
+       "the two go together.)",
+       "sharding=row_wise"},
       {"rule", "custom", "verify", "again|one_rank",
        "no optimizer of tables is called 'remembered_gradient'",
        "A record's configuration names the rule; a program that does not have it cannot read "

@@ -84,7 +84,7 @@ class Training {
   }
 
   TrainingOutcome Run() {
-    if (!record_.empty()) CheckCanDigest(config_, Device::Cpu(), ranks());
+    if (!record_.empty()) CheckCanDigest(config_, Device::Cpu(), groups_);
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     WriteRows();
@@ -129,10 +129,10 @@ class Training {
     auto ctx = MakeContext(config_.seed);
     auto trainer = MakeTrainer(*ctx, comm, point_["sharding"]);
     std::map<int64_t, double> losses;
-    BeginVerify(*trainer);
+    std::unique_ptr<RunVerifier> verifier = BeginVerify(*trainer);
     RunPart(*trainer, kBreakAfter, losses);
     trainer->Save(folder_ + "/half");
-    EndVerify();
+    EndVerify(*trainer, verifier);
     if (!point_.Is("checkpoint", "none")) {
       const std::string type = point_["sharding"];
       trainer.reset();
@@ -141,12 +141,12 @@ class Training {
                             point_.Is("checkpoint", "resharded") ? OtherShardingOf(type) : type);
       Resume(*trainer);
     }
-    BeginVerify(*trainer);
+    verifier = BeginVerify(*trainer);
     if (flips_) FlipBit(*trainer);
     const TrainingRunReport report = RunPart(*trainer, std::nullopt, losses);
     const Tensor scores = trainer->Predict(FirstEvalBatch()).ToHost();
     trainer->Save(folder_ + "/end");
-    EndVerify();
+    EndVerify(*trainer, verifier);
     if (comm != nullptr && comm->rank() != 0) return;
     std::vector<double> by_step;
     for (const auto& [step, loss] : losses) by_step.push_back(loss);
@@ -156,22 +156,25 @@ class Training {
     outcome_.tensors["predictions"] = scores;
   }
 
-  void BeginVerify(Trainer& trainer) {
-    if (record_.empty()) return;
-    auto record =
-        std::make_unique<RunRecord>(record_, config_, ParsePipelineKind(point_["pipeline"]));
-    verifier_ = std::make_unique<RunVerifier>(trainer, std::move(record), /*every=*/1);
+  std::unique_ptr<RunVerifier> BeginVerify(Trainer& trainer) const {
+    if (record_.empty()) return nullptr;
+    const RunTerms terms = TermsOf(ParsePipelineKind(point_["pipeline"]), trainer.ranks());
+    auto record = std::make_unique<RunRecord>(record_, config_, terms, trainer.comm());
+    return std::make_unique<RunVerifier>(trainer, std::move(record), /*every=*/1);
   }
-  void EndVerify() {
-    if (record_.empty()) return;
-    verifier_->End();
-    outcome_.equal_digests += verifier_->report().equal;
-    outcome_.added_digests += verifier_->report().added;
-    verifier_.reset();
+  void EndVerify(const Trainer& trainer, std::unique_ptr<RunVerifier>& verifier) {
+    if (verifier == nullptr) return;
+    verifier->End();
+    if (trainer.comm() == nullptr || IsLeader(*trainer.comm())) {
+      outcome_.equal_digests += verifier->report().equal;
+      outcome_.added_digests += verifier->report().added;
+    }
+    verifier.reset();
   }
 
-  // Changes the last bit of the first weight of a table.
+  // Changes the last bit of the first weight of a table, on one rank.
   void FlipBit(Trainer& trainer) const {
+    if (trainer.comm() != nullptr && !IsLeader(*trainer.comm())) return;
     const auto* const sharded = trainer.model().sharded();
     const TableBatchedEmbedding& tables = sharded == nullptr
                                               ? trainer.model().embedding_bag_collection().tables()
@@ -294,7 +297,6 @@ class Training {
   DataSelection selection_;
   std::string record_;  // "": none
   bool flips_ = false;
-  std::unique_ptr<RunVerifier> verifier_;
   TrainingOutcome outcome_;
 };
 
@@ -353,12 +355,12 @@ TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder) 
 TrainingOutcome RunTrainingVerified(const Point& point, const std::string& folder, bool flips) {
   Point again = point;
   if (!point.Is("pipeline", "semi_sync")) again.Set("pipeline", "none");
-  if (point.Is("verify", "one_rank")) {
+  if (point.Is("verify", "one_rank") && point.Is("sharding", "none")) {
     again.Set("sharding", "row_wise");
     again.Set("ranks", "1");
     again.Set("codec", "fp32");
+    again.Set("groups", "none");
   }
-  again.Set("groups", "none");  // a record is of one process, which has none
   again.Set("after", "nothing");
   Training training(again, folder, /*alone=*/false, /*plainly=*/false);
   training.Verify(RecordOf(folder), flips);

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <utility>
@@ -59,7 +61,9 @@ Disturbed Train(const TrainConfig& config, const std::vector<Batch>& batches,
   Context ctx({.threads = 2, .seed = config.seed});
   Trainer trainer(ctx, config, std::move(ranks));
   Disturbed disturbed;
-  RunVerifier verifier(trainer, std::make_unique<RunRecord>(path, config, PipelineKind::kNone), 1);
+  const RunTerms terms = TermsOf(PipelineKind::kNone, trainer.ranks());
+  RunVerifier verifier(trainer, std::make_unique<RunRecord>(path, config, terms, trainer.comm()),
+                       1);
   disturbed.error = testing::ErrorOf([&] {
     for (int64_t i = 0; i < kSteps; ++i) {
       Batch batch = batches[static_cast<size_t>(i)];
@@ -86,6 +90,15 @@ bool Names(const Batch& batch, int64_t t, int64_t row) {
   return false;
 }
 
+// A plan by name; "columns" cuts all tables' columns unevenly.
+ShardingPlan PlanOf(const TrainConfig& config, int ranks, const std::string& name) {
+  if (name != "columns") return testing::PlanFor(config, ranks, name);
+  std::map<std::string, TableSharder> sharders;
+  for (const EmbeddingBagConfig& table : config.tables)
+    sharders[table.name] = ColumnWiseSizes({1, 3});
+  return MakeShardingPlan({ranks, ranks}, testing::ShapesOf(config), sharders);
+}
+
 class RunVerifierTest : public ::testing::Test {
  protected:
   RunVerifierTest() : batches_(MakeBatches(config_)) {
@@ -93,7 +106,38 @@ class RunVerifierTest : public ::testing::Test {
     EXPECT_EQ(Train(config_, batches_, path_).error, "");
   }
 
-  const TrainConfig config_ = testing::SmallConfig();
+  // Trains on ranks that are threads; the error and the place are those of any rank.
+  Disturbed OnRanks(int count, const std::string& plan, int64_t at = -1,
+                    const Disturb& disturb = nullptr, const WireCodecs& codecs = {}) const {
+    const TrainConfig& config = count == 1 ? config_ : elementwise_;
+    Disturbed disturbed;
+    std::mutex mutex;
+    RunLocalRanks(count, [&](Communicator& comm) {
+      const TrainingRanks ranks{&comm, PlanOf(config, count, plan), codecs};
+      Disturbed mine;
+      const std::string refused =
+          testing::ErrorOf([&] { mine = Train(config, batches_, path_, at, disturb, ranks); });
+      if (!refused.empty()) mine.error = refused;
+      const std::lock_guard lock(mutex);
+      if (!mine.place.empty()) disturbed.place = mine.place;
+      disturbed.error = mine.error;
+    });
+    return disturbed;
+  }
+
+  // The record without its first line.
+  std::string Steps() const {
+    const std::string record = testing::ReadFile(path_);
+    return record.substr(record.find('\n') + 1);
+  }
+
+  static TrainConfig Elementwise() {
+    TrainConfig config = testing::SmallConfig();
+    for (EmbeddingBagConfig& table : config.tables) table.optimizer = Adagrad{.lr = 0.1f};
+    return config;
+  }
+
+  const TrainConfig config_ = testing::SmallConfig(), elementwise_ = Elementwise();
   const std::vector<Batch> batches_;
   const std::string path_ = testing::TempPath("record.jsonl");
 };
@@ -179,22 +223,123 @@ TEST_F(RunVerifierTest, FlippedBitsOfDataAreNamed) {
 }
 
 TEST_F(RunVerifierTest, OneRankHasTheBitsOfNone) {
-  const auto error_of = [&](const std::string& plan, const WireCodecs& codecs) {
+  const std::string record = testing::ReadFile(path_);
+  for (const char* plan : {"table_wise", "row_wise", "column_wise", "data_parallel"})
+    EXPECT_EQ(OnRanks(1, plan).error, "") << plan;
+  EXPECT_EQ(testing::ReadFile(path_), record);
+  EXPECT_EQ(OnRanks(1, "row_wise", -1, nullptr, ParseWireCodecs("bf16")).error,
+            path_ +
+                ": the record is of --wire-codecs fp32, whose bits are not those of bf16: train "
+                "with these codecs, or name another file");
+}
+
+// Rules whose states are cut like rows, and bags of one id: no plan changes a bit.
+TEST_F(RunVerifierTest, RanksHaveOneRecordUnderAllPlans) {
+  for (const int ranks : {2, 4}) {
+    std::filesystem::remove(path_);
+    EXPECT_EQ(OnRanks(ranks, "table_wise").error, "");
+    const std::string record = Steps();
+    for (const char* plan : {"row_wise", "columns", "data_parallel", "table_row_wise"}) {
+      EXPECT_EQ(OnRanks(ranks, plan).error, "") << ranks << plan;
+      EXPECT_EQ(Steps(), record) << ranks << plan;
+      std::filesystem::remove(path_);
+      EXPECT_EQ(OnRanks(ranks, plan).error, "") << ranks << plan;
+      EXPECT_EQ(Steps(), record) << ranks << plan;
+    }
+  }
+}
+
+TEST_F(RunVerifierTest, RanksDigestTheBatchAndTheFirstRowsOfOneProcess) {
+  const auto first = [&] {
+    const std::string step = Steps().substr(0, Steps().find('\n'));
+    return step.substr(step.find("\"batch\""), 58) + step.substr(step.find("\"rows\""), 57);
+  };
+  std::filesystem::remove(path_);
+  EXPECT_EQ(Train(elementwise_, batches_, path_).error, "");
+  const std::string of_one = first();
+  for (const char* plan : {"row_wise", "columns"}) {
+    std::filesystem::remove(path_);
+    EXPECT_EQ(OnRanks(4, plan).error, "");
+    EXPECT_EQ(first(), of_one) << plan;
+  }
+  EXPECT_EQ(testing::ErrorOf([&] { Train(elementwise_, batches_, path_); }),
+            path_ +
+                ": the record is of a training on 4 ranks, whose sums over a batch are in another "
+                "order than those of one process: train on as many ranks, or name another file");
+}
+
+TEST_F(RunVerifierTest, FlippedBitsOfRanksAreNamed) {
+  std::filesystem::remove(path_);
+  EXPECT_EQ(OnRanks(2, "row_wise").error, "");
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 20; ++i) {
+    const int rank = i % 2;
+    int64_t row = 0;
+    const auto flip = [&](Trainer& trainer, Batch&) {
+      if (trainer.comm()->rank() != rank) return std::string();
+      const std::vector<HeldShard> shards = trainer.model().sharded()->tables().shards();
+      const HeldShard& held = shards[random() % 2];
+      const TableRows rows = held.tables->rows();
+      const NamedTensor part =
+          rows.part(held.index,
+                    static_cast<int>(random() % static_cast<uint64_t>(rows.num_parts(held.index))));
+      const int64_t here = static_cast<int64_t>(random() % 20);
+      const int64_t bytes = part.tensor.nbytes() / part.tensor.dim(0);
+      row = held.shard.row_offset + here;
+      FlipBit(part.tensor.raw_data(), here * bytes + static_cast<int64_t>(random() % bytes),
+              random());
+      return Format("table {}, row {}, {} (of rank {}) (", held.table, row, part.name, rank);
+    };
+    const auto [place, error] = OnRanks(2, "row_wise", i % kSteps, flip);
+    EXPECT_TRUE(error.find(place) != std::string::npos) << place << ": " << error;
+    EXPECT_NE(place, "");
+  }
+}
+
+// A copy is held against those of other ranks even where there is no record yet.
+TEST_F(RunVerifierTest, FlippedBitsOfCopiesNameTheRank) {
+  const auto flip_dense = [&](Trainer& trainer, Batch&) {
+    if (trainer.comm()->rank() == 1)
+      FlipBit(trainer.model().Parameters()[0].variable.value().raw_data(), 0, 0);
+    return std::string();
+  };
+  const auto flip_row = [&](Trainer& trainer, Batch&) {
+    const HeldShard held = trainer.model().sharded()->tables().shards()[0];
+    if (trainer.comm()->rank() == 1)
+      FlipBit(held.tables->rows().part(held.index, 0).tensor.raw_data(), 0, 0);
+    return std::string();
+  };
+  std::filesystem::remove(path_);
+  EXPECT_EQ(OnRanks(2, "data_parallel").error, "");
+  EXPECT_EQ(OnRanks(2, "data_parallel", 3, flip_dense).error,
+            path_ +
+                ": step 4 begins with other values than the record has: on rank 1 "
+                "dense_arch.model._mlp.0._linear.weight, elements 0 to 103 (step 3 was equal)");
+  for (const char* record : {"has", "has none"}) {
+    if (std::string(record) == "has none") std::filesystem::remove(path_);
+    const std::string error = OnRanks(2, "data_parallel", 3, flip_row).error;
+    EXPECT_TRUE(error.find("on rank 1 table a, row 0, weight (") != std::string::npos) << error;
+  }
+}
+
+// Blocks of columns have states of a row each: no fault, as the error says.
+TEST_F(RunVerifierTest, ADifferenceUnderAnotherPlanSaysSo) {
+  const auto run = [&](const char* plan) {
     std::string error;
-    RunLocalRanks(1, [&](Communicator& comm) {
-      const TrainingRanks ranks{&comm, testing::PlanFor(config_, 1, plan), codecs};
-      error = testing::ErrorOf([&] { Train(config_, batches_, path_, -1, nullptr, ranks); });
-      if (error.empty()) error = Train(config_, batches_, path_, -1, nullptr, ranks).error;
+    RunLocalRanks(2, [&](Communicator& comm) {
+      const TrainingRanks ranks{&comm, PlanOf(config_, 2, plan)};
+      const std::string mine = Train(config_, batches_, path_, -1, nullptr, ranks).error;
+      if (IsLeader(comm)) error = mine;
     });
     return error;
   };
-  const std::string record = testing::ReadFile(path_);
-  for (const char* plan : {"table_wise", "row_wise", "column_wise", "data_parallel"})
-    EXPECT_EQ(error_of(plan, {}), "") << plan;
-  EXPECT_EQ(testing::ReadFile(path_), record);
-  EXPECT_EQ(error_of("row_wise", ParseWireCodecs("bf16")),
-            "--verify beside --ranks 1 compares the bits of a training without ranks: not with "
-            "--wire-codecs");
+  std::filesystem::remove(path_);
+  EXPECT_EQ(run("table_wise"), "");
+  EXPECT_EQ(run("table_wise"), "");
+  const std::string error = run("columns");
+  EXPECT_TRUE(error.find("; plans that cut tables otherwise may sum otherwise: table a was whole, "
+                         "is cut at columns 0, 1)") != std::string::npos)
+      << error;
 }
 
 TEST_F(RunVerifierTest, ARunThatWasCutOffAddsWhatIsMissing) {
@@ -238,10 +383,16 @@ TEST_F(RunVerifierTest, RefusesWhatItCannotCompare) {
   EXPECT_TRUE(verify(config_).starts_with(path_ + ":1: it is no record of tessera train --verify"));
   other.tables[1].location = EmbeddingLocation::kManagedCaching;
   EXPECT_EQ(testing::ErrorOf([&] { CheckCanDigest(other, Device::Cpu(), 1); }),
-            "--verify reads the rows of tables in this process's memory: not beside location "
+            "--verify reads the rows of tables in memory of their process: not beside location "
             "MANAGED_CACHING of table b");
   EXPECT_EQ(testing::ErrorOf([&] { CheckCanDigest(config_, Device::Cpu(), 2); }),
-            "--verify reads the rows of tables in this process's memory: not beside 2 ranks");
+            "--verify reads the rows of tables in memory of their process: not beside "
+            "--sharding-group-size, whose groups have tables of their own");
+  ShardingPlan plan = testing::PlanFor(config_, 2, "row_wise");
+  plan.tables["b"].kernel = ComputeKernel::kKeyValue;
+  EXPECT_EQ(testing::ErrorOf([&] { CheckCanDigest(config_, plan); }),
+            "--verify reads the rows of tables in memory of their process: not beside kernel "
+            "key_value of table b in the plan");
 }
 
 }  // namespace

@@ -23,6 +23,21 @@ class LocatedSum {
     }
   }
 
+  // Adds all items of another sum.
+  void AddAll(const LocatedSum& other) {
+    for (size_t i = 0; i < 3; ++i) sums_[i] = Reduced(sums_[i] + other.sums_[i]);
+  }
+
+  // The sum of the same items, each `places` further on.
+  LocatedSum Shifted(uint64_t places) const {
+    const auto& [h, hp, hpp] = sums_;
+    const uint64_t by_h = Product(h, places), by_hp = Product(hp, places);
+    LocatedSum sum;
+    sum.sums_ = {h, Reduced(hp + by_h),
+                 Reduced(Reduced(hpp + by_hp) + Reduced(by_hp + Product(by_h, places)))};
+    return sum;
+  }
+
   bool operator==(const LocatedSum&) const = default;
 
   // The place of the only item in which this and `other` differ; absent where several do.
@@ -44,6 +59,11 @@ class LocatedSum {
     return sum;
   }
   static bool IsElement(uint64_t x) { return x < kPrime; }
+  // The element of the field that is x modulo 2^61 − 1.
+  static uint64_t ElementOf(unsigned __int128 x) {
+    const auto high = static_cast<uint64_t>(x >> 61);
+    return Reduced(Reduced(static_cast<uint64_t>(x) & kPrime) + Reduced(high));
+  }
 
  private:
   static constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;

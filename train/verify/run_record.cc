@@ -5,10 +5,13 @@
 #include <charconv>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
+#include "comm/leader.h"
+#include "quant/wire_codec.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"
 #include "runtime/json/json_object.h"
@@ -21,8 +24,9 @@ using internal::Json;
 using internal::JsonObject;
 
 constexpr char kVersionKey[] = "tessera_verify", kConfigKey[] = "config",
-               kPipelineKey[] = "pipeline", kStepKey[] = "step", kStateKey[] = "state_after";
-constexpr int64_t kVersion = 1;
+               kPipelineKey[] = "pipeline", kRanksKey[] = "ranks", kCodecsKey[] = "wire_codecs",
+               kCutsKey[] = "cuts", kStepKey[] = "step", kStateKey[] = "state_after";
+constexpr int64_t kVersion = 2;
 constexpr size_t kDigits = 16;  // of each of a digest's numbers
 constexpr char kMend[] =
     "bring the whole file back, name another one, or remove it to begin a new "
@@ -64,12 +68,51 @@ bool ChangesNoBit(const ConfigKey& key) {
          key.key.starts_with("evaluation");
 }
 
+// "cut at rows 0, 30", "cut at columns 0, 8": where parts begin; "" for a table of one part, or of copies.
+std::string CutsOf(const TableSharding& sharding) {
+  if (sharding.type == ShardingType::kDataParallel) return "";
+  std::set<int64_t> rows, columns;
+  for (const Shard& shard : sharding.shards) {
+    if (shard.rows > 0) rows.insert(shard.row_offset);
+    columns.insert(shard.column_offset);
+  }
+  std::string text;
+  for (const auto& [name, offsets] : {std::pair{"rows", &rows}, std::pair{"columns", &columns}}) {
+    if (offsets->size() < 2) continue;
+    text += Format("{}cut at {}", text.empty() ? "" : " and ", name);
+    const char* separator = " ";
+    for (const int64_t offset : *offsets)
+      text += std::exchange(separator, ", ") + Format("{}", offset);
+  }
+  return text;
+}
+
+std::string OrWhole(const std::map<std::string, std::string>& cuts, const std::string& table) {
+  const auto found = cuts.find(table);
+  return found == cuts.end() ? "whole" : found->second;
+}
+
+std::string RanksText(int ranks) { return ranks == 1 ? "one process" : Format("{} ranks", ranks); }
+
 }  // namespace
 
-RunRecord::RunRecord(std::string path, const TrainConfig& config, PipelineKind pipeline)
-    : path_(std::move(path)) {
-  std::string text;
-  if (std::filesystem::exists(path_)) text = ReadTextFile(path_);
+RunTerms TermsOf(PipelineKind pipeline, const std::optional<TrainingRanks>& ranks) {
+  RunTerms terms{.pipeline = pipeline};
+  if (!ranks) return terms;
+  terms.ranks = ranks->comm->size();
+  terms.wire_codecs = ToString(ranks->codecs);
+  for (const auto& [table, sharding] : ranks->plan.tables)
+    if (std::string cuts = CutsOf(sharding); !cuts.empty()) terms.cuts[table] = std::move(cuts);
+  return terms;
+}
+
+RunRecord::RunRecord(std::string path, const TrainConfig& config, const RunTerms& terms,
+                     Communicator* comm)
+    : path_(std::move(path)), terms_(terms), recorded_cuts_(terms.cuts) {
+  std::string text = comm == nullptr ? TextHere()
+                                     : InvokeOnRankAndBroadcastBytes(*comm, 0, "record of --verify",
+                                                                     [&] { return TextHere(); });
+  writes_ = comm == nullptr || IsLeader(*comm);
   if (!text.empty() && !text.starts_with(Format("{{\"{}\":", kVersionKey)))
     throw Error(Format(
         "{}:1: it is no record of tessera train --verify: expected {{\"{}\": …, got '{}': name "
@@ -83,53 +126,84 @@ RunRecord::RunRecord(std::string path, const TrainConfig& config, PipelineKind p
   text.resize(text.rfind('\n') + 1);  // 0 where the file is new
   bytes_ = text.size();
   if (!text.empty())
-    Read(text, config, pipeline);
+    Read(text, config);
   else
-    first_line_ = Json{{kVersionKey, kVersion},
-                       {kPipelineKey, NameOf(pipeline)},
-                       {kConfigKey, internal::ParseJson(ToJson(config))}}
+    first_line_ = Json{{kVersionKey, kVersion},  {kPipelineKey, NameOf(terms.pipeline)},
+                       {kRanksKey, terms.ranks}, {kCodecsKey, terms.wire_codecs},
+                       {kCutsKey, terms.cuts},   {kConfigKey, internal::ParseJson(ToJson(config))}}
                       .dump();
 }
 
-void RunRecord::Read(const std::string& text, const TrainConfig& config, PipelineKind pipeline) {
+std::string RunRecord::TextHere() const {
+  return std::filesystem::exists(path_) ? ReadTextFile(path_) : "";
+}
+
+void RunRecord::Read(const std::string& text, const TrainConfig& config) {
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
-  CheckBegin(line, config, pipeline);
+  ReadBegin(line, config);
   for (int64_t number = 2; std::getline(lines, line); ++number)
     ReadLine(line, Format("{}:{}", path_, number));
 }
 
-void RunRecord::CheckBegin(const std::string& line, const TrainConfig& config,
-                           PipelineKind pipeline) const {
-  std::string recorded, recorded_pipeline;
+void RunRecord::ReadBegin(const std::string& line, const TrainConfig& config) {
+  std::string config_text, pipeline;
+  RunTerms recorded;
   try {
     const Json json = internal::ParseJson(line);
     JsonObject object(json, "");
-    int64_t version = 0;
+    int64_t version = 0, ranks = 0;
     object.Required(kVersionKey, version);
     if (version != kVersion)
       throw Error(
           Format("{}: this library reads version {}, got {}", kVersionKey, kVersion, version));
-    object.Required(kPipelineKey, recorded_pipeline);
-    recorded = object.Require(kConfigKey).dump();
-  } catch (const Error& error) {
+    object.Required(kPipelineKey, pipeline);
+    object.Required(kRanksKey, ranks);
+    recorded.ranks = static_cast<int>(ranks);
+    object.Required(kCodecsKey, recorded.wire_codecs);
+    recorded_cuts_ = object.Require(kCutsKey).get<std::map<std::string, std::string>>();
+    config_text = object.Require(kConfigKey).dump();
+  } catch (const std::exception& error) {
     throw Error(Format("{}:1: it is no record of tessera train --verify: {}: {}", path_,
                        error.what(), kMend));
   }
-  if (recorded_pipeline != NameOf(pipeline))
-    throw Error(
-        Format("{}: the record is of --pipeline {}, whose bits are not those of {}: train "
-               "with that pipeline, or name another file",
-               path_, recorded_pipeline, NameOf(pipeline)));
+  CheckTerms(recorded, pipeline);
   for (const auto& [was, is] :
-       Differences(KeysOf(ParseTrainConfig(recorded, path_)), KeysOf(config)))
+       Differences(KeysOf(ParseTrainConfig(config_text, path_)), KeysOf(config)))
     if (!ChangesNoBit(was.key.empty() ? is : was))
       throw Error(Format(
           "{}: the record is of another configuration: {} was {}, is {}: train with "
           "what it was, or name another file",
           path_, ToString(was.key.empty() ? is : was), was.value.empty() ? "not given" : was.value,
           is.value.empty() ? "not given" : is.value));
+}
+
+void RunRecord::CheckTerms(const RunTerms& recorded, const std::string& recorded_pipeline) const {
+  if (recorded_pipeline != NameOf(terms_.pipeline))
+    throw Error(
+        Format("{}: the record is of --pipeline {}, whose bits are not those of {}: train "
+               "with that pipeline, or name another file",
+               path_, recorded_pipeline, NameOf(terms_.pipeline)));
+  if (recorded.ranks != terms_.ranks)
+    throw Error(
+        Format("{}: the record is of a training on {}, whose sums over a batch are in another "
+               "order than those of {}: train on as many ranks, or name another file",
+               path_, RanksText(recorded.ranks), RanksText(terms_.ranks)));
+  if (recorded.wire_codecs != terms_.wire_codecs)
+    throw Error(
+        Format("{}: the record is of --wire-codecs {}, whose bits are not those of {}: train "
+               "with these codecs, or name another file",
+               path_, recorded.wire_codecs, terms_.wire_codecs));
+}
+
+std::string RunRecord::OtherCuts() const {
+  for (const auto& cuts : {recorded_cuts_, terms_.cuts})
+    for (const auto& [table, cut] : cuts)
+      if (const std::string was = OrWhole(recorded_cuts_, table), is = OrWhole(terms_.cuts, table);
+          was != is)
+        return Format("table {} was {}, is {}", table, was, is);
+  return "";
 }
 
 void RunRecord::ReadLine(const std::string& line, const std::string& where) {
@@ -184,6 +258,7 @@ void RunRecord::Open() {
 }
 
 void RunRecord::AddLine(const std::string& line) {
+  if (!writes_) return;
   if (!file_.is_open()) Open();
   file_ << line << std::endl;
   if (!file_) throw Error(Format("{}: cannot be written", path_));

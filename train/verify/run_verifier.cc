@@ -1,5 +1,6 @@
 #include "train/verify/run_verifier.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -27,7 +28,7 @@ RunVerifier::RunVerifier(Trainer& trainer, std::unique_ptr<RunRecord> record, in
   TESSERA_CHECK_GE(every, 1, "verify: steps from one digest to the next");
   const int64_t step = trainer.progress().step;
   if (const StepDigest* recorded = record_->FindState(step))
-    Compare(Format("the state after step {}", step), step + 1, *recorded, digest_.OfState());
+    Compare(Format("the state after step {}", step), step + 1, recorded, digest_.OfStateSync());
   trainer.WatchSteps([this](const Batch& part) { OnStep(part); });
 }
 
@@ -37,34 +38,46 @@ void RunVerifier::OnStep(const Batch& part) {
   const int64_t step = trainer_.progress().step + 1;
   const StepDigest* const recorded = record_->FindStep(step);
   if (recorded == nullptr && (step - 1) % every_ != 0) return;
-  const StepDigest now = digest_.OfStep(part);
-  if (recorded != nullptr) return Compare(Format("step {}", step), step, *recorded, now);
-  record_->AddStep(step, now);
-  ++report_.added;
+  const std::vector<StepDigest> now = digest_.OfStepSync(part);
+  Compare(Format("step {}", step), step, recorded, now);
+  if (recorded == nullptr) record_->AddStep(step, now.front());
 }
 
 void RunVerifier::End() {
   const int64_t step = trainer_.progress().step;
-  const StepDigest now = digest_.OfState();
-  if (const StepDigest* recorded = record_->FindState(step))
-    return Compare(Format("the state after step {}", step), step + 1, *recorded, now);
-  record_->AddState(step, now);
-  ++report_.added;
+  const std::vector<StepDigest> now = digest_.OfStateSync();
+  const StepDigest* const recorded = record_->FindState(step);
+  Compare(Format("the state after step {}", step), step + 1, recorded, now);
+  if (recorded == nullptr) record_->AddState(step, now.front());
 }
 
-void RunVerifier::Compare(const std::string& what, int64_t step, const StepDigest& recorded,
-                          const StepDigest& now) {
-  const std::string differences = DifferenceOf(recorded, now);
+void RunVerifier::Compare(const std::string& what, int64_t step, const StepDigest* recorded,
+                          const std::vector<StepDigest>& ranks) {
+  const std::string differences =
+      DifferencesOf(recorded == nullptr ? ranks.front() : *recorded, ranks);
   if (differences.empty()) {
-    ++report_.equal;
+    ++(recorded == nullptr ? report_.added : report_.equal);
     return;
   }
   const int64_t last = record_->LastBefore(step);
+  const std::string cuts = recorded == nullptr ? "" : record_->OtherCuts();
   report_.difference =
-      Format("{}: {} begins with other values than the record has: {} ({})", record_->path(), what,
-             differences,
-             last == 0 ? "no step before it was compared" : Format("step {} was equal", last));
+      Format("{}: {} begins with other values than {}: {} ({}{})", record_->path(), what,
+             recorded == nullptr ? "on rank 0" : "the record has", differences,
+             last == 0 ? "no step before it was compared" : Format("step {} was equal", last),
+             cuts.empty() ? "" : "; plans that cut tables otherwise may sum otherwise: " + cuts);
   throw RunDifference(report_);
+}
+
+std::string RunVerifier::DifferencesOf(const StepDigest& recorded,
+                                       const std::vector<StepDigest>& ranks) const {
+  if (std::ranges::count(ranks, ranks.front()) == std::ssize(ranks))
+    return DifferenceOf(recorded, ranks.front());
+  std::string differences;
+  for (size_t r = 0; r < ranks.size(); ++r)
+    if (const std::string of_rank = DifferenceOf(recorded, ranks[r]); !of_rank.empty())
+      differences += Format("{}on rank {} {}", differences.empty() ? "" : "; ", r, of_rank);
+  return differences;
 }
 
 std::string RunVerifier::DifferenceOf(const StepDigest& recorded, const StepDigest& now) const {

@@ -8,8 +8,9 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "runtime/base/check.h"
+#include "comm/communicator.h"
 #include "train/trainer.h"
 #include "train/verify/run_record.h"
 #include "train/verify/training_digest.h"
@@ -23,11 +24,11 @@ struct VerifyReport {
   std::string difference = {};   // the error's text; "": none
 };
 
-// A training has other values than its record.
-class RunDifference : public Error {
+// A training has other values than its record, or its ranks than each other. All ranks throw it.
+class RunDifference : public ErrorOfAllRanks {
  public:
   explicit RunDifference(VerifyReport report)
-      : Error(report.difference), report_(std::move(report)) {}
+      : ErrorOfAllRanks(report.difference), report_(std::move(report)) {}
   const VerifyReport& report() const { return report_; }
 
  private:
@@ -38,21 +39,24 @@ class RunVerifier {
  public:
   // Watches the trainer's steps from now on: those that the record has, and beside them every
   // `every`th. If the record has the state that the trainer is in, it is compared now. Throws Error
-  // as TrainingDigest does, and RunDifference. The trainer must outlive this.
-  // REQUIRES: a record that was read for the trainer's configuration.
+  // as TrainingDigest does, and RunDifference. The trainer must outlive this. Every rank calls.
+  // REQUIRES: a record that was read for the trainer's configuration and ranks.
   RunVerifier(Trainer& trainer, std::unique_ptr<RunRecord> record, int64_t every);
   ~RunVerifier();
   RunVerifier(const RunVerifier&) = delete;
   RunVerifier& operator=(const RunVerifier&) = delete;
 
-  // Compares or adds the state that the training ended in, with the rows that no batch named.
+  // Compares or adds the state that the training ended in, with the rows that no batch named. Every
+  // rank calls.
   void End();
   const VerifyReport& report() const { return report_; }
 
  private:
   void OnStep(const Batch& part);
-  void Compare(const std::string& what, int64_t step, const StepDigest& recorded,
-               const StepDigest& now);
+  // `recorded` is null where the record has nothing: then ranks are held against the first one.
+  void Compare(const std::string& what, int64_t step, const StepDigest* recorded,
+               const std::vector<StepDigest>& ranks);
+  std::string DifferencesOf(const StepDigest& recorded, const std::vector<StepDigest>& ranks) const;
   // "table t_user, row 5, weight": in what two digests differ.
   std::string DifferenceOf(const StepDigest& recorded, const StepDigest& now) const;
 

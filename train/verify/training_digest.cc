@@ -1,23 +1,16 @@
 #include "train/verify/training_digest.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "embedding/config/placement.h"
 #include "runtime/base/check.h"
 #include "runtime/tensor.h"
+#include "sharding/kernel_location.h"
 
 namespace tessera {
 namespace {
-
-constexpr int64_t kDenseItem = 4096;  // bytes of a dense tensor that are one item
-
-uint64_t Hash(const char* data, int64_t bytes) {
-  return XXH3_64bits(data, static_cast<size_t>(bytes));
-}
 
 uint64_t Mixed(uint64_t hash, uint64_t next) { return hash * 0x9e3779b97f4a7c15u + next; }
 
@@ -26,8 +19,8 @@ void MixBags(const Tensor& values, const int64_t* offsets, std::vector<uint64_t>
   const auto* data = static_cast<const char*>(values.raw_data());
   const int64_t size = SizeOf(values.dtype());
   for (size_t e = 0; e < hashes.size(); ++e)
-    hashes[e] =
-        Mixed(hashes[e], Hash(data + offsets[e] * size, (offsets[e + 1] - offsets[e]) * size));
+    hashes[e] = Mixed(hashes[e],
+                      HashOfBytes(data + offsets[e] * size, (offsets[e + 1] - offsets[e]) * size));
 }
 
 // Mixes the bytes of a tensor with a row for each example into their hashes.
@@ -36,100 +29,116 @@ void MixRows(const Tensor& rows, std::vector<uint64_t>& hashes) {
   const auto* data = static_cast<const char*>(rows.raw_data());
   const int64_t bytes = rows.nbytes() / std::ssize(hashes);
   for (size_t e = 0; e < hashes.size(); ++e)
-    hashes[e] = Mixed(hashes[e], Hash(data + static_cast<int64_t>(e) * bytes, bytes));
+    hashes[e] = Mixed(hashes[e], HashOfBytes(data + static_cast<int64_t>(e) * bytes, bytes));
+}
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw Error("--verify reads the rows of tables in memory of their process: not beside " + what);
 }
 
 }  // namespace
 
-void CheckCanDigest(const TrainConfig& config, Device device, int ranks) {
-  const auto refuse = [](const std::string& what) {
-    throw Error("--verify reads the rows of tables in this process's memory: not beside " + what);
-  };
-  if (ranks > 1) refuse(Format("{} ranks", ranks));
-  if (device != Device::Cpu()) refuse(Format("--device {}", device));
+void CheckCanDigest(const TrainConfig& config, Device device, int groups) {
+  if (groups > 1) Refuse("--sharding-group-size, whose groups have tables of their own");
+  if (device != Device::Cpu()) Refuse(Format("--device {}", device));
   if (!config.managed_collision.empty())
-    refuse(Format("managed_collision of table {}, whose raw ids find their rows inside a step",
+    Refuse(Format("managed_collision of table {}, whose raw ids find their rows inside a step",
                   config.managed_collision.begin()->first));
   for (const EmbeddingBagConfig& table : config.tables)
     if (IsCached(table.location))
-      refuse(Format("location {} of table {}", ToString(table.location), table.name));
+      Refuse(Format("location {} of table {}", ToString(table.location), table.name));
 }
 
-void TrainingDigest::Items::Add(int64_t item, LocatedSum& to) const {
-  const int64_t begin = item * item_bytes;
-  to.Add(first_place + static_cast<uint64_t>(item),
-         Hash(static_cast<const char*>(tensor.raw_data()) + begin,
-              std::min(item_bytes, tensor.nbytes() - begin)));
-}
-
-void TrainingDigest::Items::AddAll(LocatedSum& to) const {
-  for (int64_t item = 0; item < count(); ++item) Add(item, to);
+void CheckCanDigest(const TrainConfig& config, const ShardingPlan& plan) {
+  for (const EmbeddingBagConfig& table : config.tables) {
+    if (IsCached(LocationUnder(plan.tables.at(table.name).kernel, table.location)))
+      Refuse(Format("kernel {} of table {} in the plan",
+                    ToString(plan.tables.at(table.name).kernel), table.name));
+    if (std::holds_alternative<tessera::Dense>(table.optimizer))
+      throw Error(
+          Format("--verify beside ranks does not know the rows of table {}: its rule dense leaves "
+                 "them to the optimizer of the dense part",
+                 table.name));
+  }
 }
 
 TrainingDigest::TrainingDigest(Trainer& trainer) : trainer_(trainer) {
-  CheckCanDigest(trainer.config(), trainer.context().device(),
-                 trainer.comm() == nullptr ? 1 : trainer.comm()->size());
+  CheckCanDigest(trainer.config(), trainer.context().device(), trainer.num_groups());
+  if (trainer.ranks()) CheckCanDigest(trainer.config(), trainer.ranks()->plan);
   trainer.model().sharded() == nullptr ? FindTables() : FindShardedTables();
+  NameTensorsSync();
+  uint64_t place = 0;
+  for (Table& table : tables_) {
+    table.first_place = place;
+    place += table.tensors.size() * static_cast<uint64_t>(table.rows);
+  }
 }
 
 void TrainingDigest::FindTables() {
   const TableBatchedEmbedding& tables = trainer_.model().embedding_bag_collection().tables();
-  for (int t = 0; t < tables.num_tables(); ++t) tables_.push_back({&tables, t});
+  for (int t = 0; t < tables.num_tables(); ++t) {
+    tables_.push_back({tables.table_name(t), tables.table(t).num_embeddings});
+    parts_.push_back({.table = t, .held = &tables, .index = t});
+  }
   features_ = tables.features();
 }
 
 void TrainingDigest::FindShardedTables() {
   const ShardedTables& tables = trainer_.model().sharded()->tables();
-  const auto refuse = [](const std::string& what) {
-    throw Error("--verify beside --ranks 1 compares the bits of a training without ranks: not " +
-                what);
-  };
-  if (tables.options().sharding.codecs != WireCodecs{}) refuse("with --wire-codecs");
-  std::string last;
+  for (const BaseEmbeddingConfig& table : tables.tables())
+    tables_.push_back({table.name, table.num_embeddings});
   for (const HeldShard& held : tables.shards()) {
-    if (held.table == last) refuse(Format("where table {} is cut into blocks of columns", last));
-    if (std::holds_alternative<tessera::Dense>(held.tables->rule(held.index)))
-      refuse(Format("where table {} has the rule dense", held.table));
-    tables_.push_back({held.tables, held.index});
-    last = held.table;
+    const auto table = std::ranges::find(tables_, held.table, &Table::name);
+    parts_.push_back({static_cast<int>(table - tables_.begin()), held.tables, held.index,
+                      held.shard.row_offset, held.shard.column_offset, held.replicated});
   }
   features_ = tables.features();
 }
 
-std::vector<std::vector<TrainingDigest::Items>> TrainingDigest::Tables() const {
-  std::vector<std::vector<Items>> all;
-  uint64_t place = 0;
-  for (const auto& [tables, t] : tables_) {
-    const TableRows rows = tables->rows();
-    std::vector<Items>& of_table = all.emplace_back();
-    for (int p = 0; p < rows.num_parts(t); ++p) {
-      const NamedTensor part = rows.part(t, p);
-      const int64_t bytes = part.tensor.nbytes();
-      of_table.push_back(
-          {.name = part.name,
-           .tensor = part.tensor,
-           .item_bytes = std::max<int64_t>(1, bytes / std::max<int64_t>(1, part.tensor.dim(0))),
-           .element_bytes = SizeOf(part.tensor.dtype()),
-           .first_place = place});
-      place += static_cast<uint64_t>(tables->table(t).num_embeddings);
+void TrainingDigest::NameTensorsSync() {
+  std::string mine;
+  for (const Part& part : parts_) {
+    std::vector<std::string>& tensors = tables_[static_cast<size_t>(part.table)].tensors;
+    if (!tensors.empty()) continue;
+    const TableRows rows = part.held->rows();
+    for (int p = 0; p < rows.num_parts(part.index); ++p) {
+      tensors.push_back(rows.part(part.index, p).name);
+      mine += Format("{} {}\n", part.table, tensors.back());
     }
   }
-  return all;
+  Communicator* const comm = trainer_.comm();
+  if (comm == nullptr) return;
+  for (const std::string& theirs : comm->GatherStringsSync(mine, "tensors of --verify")) {
+    std::vector<Table> named(tables_.size());
+    std::istringstream lines(theirs);
+    size_t table = 0;
+    for (std::string name; lines >> table >> name;) named.at(table).tensors.push_back(name);
+    for (size_t t = 0; t < named.size(); ++t)
+      if (tables_[t].tensors.empty()) tables_[t].tensors = named[t].tensors;
+  }
 }
 
-std::vector<TrainingDigest::Items> TrainingDigest::Dense() const {
+std::vector<RowItems> TrainingDigest::ItemsOf(const Part& part) const {
+  const Table& table = tables_[static_cast<size_t>(part.table)];
+  const TableRows rows = part.held->rows();
+  std::vector<RowItems> items;
+  for (int p = 0; p < rows.num_parts(part.index); ++p)
+    items.push_back({.tensor = rows.part(part.index, p).tensor,
+                     .first_row = part.first_row,
+                     .first_column = part.first_column,
+                     .first_place = table.first_place + static_cast<uint64_t>(p * table.rows)});
+  return items;
+}
+
+std::vector<DenseItems> TrainingDigest::Dense() const {
   std::vector<NamedTensor> tensors;
   for (const NamedParameter& parameter : trainer_.model().Parameters())
     tensors.push_back({parameter.name, parameter.variable.value()});
   for (NamedTensor& state : trainer_.RestOfState()) tensors.push_back(std::move(state));
-  std::vector<Items> all;
+  std::vector<DenseItems> all;
   uint64_t place = 0;
   for (const NamedTensor& tensor : tensors) {
-    all.push_back({.name = tensor.name,
-                   .tensor = tensor.tensor,
-                   .item_bytes = kDenseItem,
-                   .element_bytes = SizeOf(tensor.tensor.dtype()),
-                   .first_place = place});
+    all.push_back({.name = tensor.name, .tensor = tensor.tensor, .first_place = place});
     place += static_cast<uint64_t>(all.back().count());
   }
   return all;
@@ -137,7 +146,7 @@ std::vector<TrainingDigest::Items> TrainingDigest::Dense() const {
 
 LocatedSum TrainingDigest::OfDense() const {
   LocatedSum sum;
-  for (const Items& items : Dense()) items.AddAll(sum);
+  for (const DenseItems& items : Dense()) items.AddAll(sum);
   return sum;
 }
 
@@ -157,57 +166,71 @@ LocatedSum TrainingDigest::OfBatch(const Batch& batch) const {
   return sum;
 }
 
-LocatedSum TrainingDigest::OfNamedRows(const KeyedJaggedTensor& features) const {
-  const std::vector<std::vector<Items>> all = Tables();
-  LocatedSum sum;
+void TrainingDigest::AddNamedRows(const KeyedJaggedTensor& features, PartDigest& digest) const {
+  std::vector<std::vector<int64_t>> ids;
   for (const EmbeddingFeature& feature : features_) {
     const JaggedTensor bags = features.At(trainer_.context(), feature.key);
-    const Tensor ids = bags.values().value().To(trainer_.context(), DType::kI64);
-    for (const Items& part : all[static_cast<size_t>(feature.table)])
-      for (const int64_t id : ids.span<int64_t>())
-        if (id >= 0 && id < part.count()) part.Add(id, sum);
+    const Tensor of_feature = bags.values().value().To(trainer_.context(), DType::kI64);
+    const std::span<const int64_t> values = of_feature.span<int64_t>();
+    ids.emplace_back(values.begin(), values.end());
   }
-  return sum;
+  ids = ListsOfRanksSync(trainer_.comm(), std::move(ids));
+  for (const Part& part : parts_) {
+    LocatedSum& sum = part.is_copy ? digest.copied_rows : digest.rows;
+    for (const RowItems& items : ItemsOf(part))
+      for (size_t f = 0; f < features_.size(); ++f)
+        if (features_[f].table == part.table)
+          for (const int64_t id : ids[f]) items.Add(id, sum);
+  }
 }
 
-StepDigest TrainingDigest::OfStep(const Batch& batch) const {
-  return {OfBatch(batch), OfNamedRows(batch.features), OfDense()};
+std::vector<StepDigest> TrainingDigest::OfStepSync(const Batch& part) const {
+  PartDigest digest{
+      .examples = static_cast<uint64_t>(part.size()), .batch = OfBatch(part), .dense = OfDense()};
+  AddNamedRows(part.features, digest);
+  return DigestsOfRanksSync(trainer_.comm(), digest);
 }
 
-StepDigest TrainingDigest::OfState() const {
-  LocatedSum rows;
-  for (const std::vector<Items>& table : Tables())
-    for (const Items& part : table) part.AddAll(rows);
-  return {LocatedSum(), rows, OfDense()};
+std::vector<StepDigest> TrainingDigest::OfStateSync() const {
+  PartDigest digest{.dense = OfDense()};
+  for (const Part& part : parts_)
+    for (const RowItems& items : ItemsOf(part))
+      items.AddAll(part.is_copy ? digest.copied_rows : digest.rows);
+  return DigestsOfRanksSync(trainer_.comm(), digest);
 }
 
 std::string TrainingDigest::NameInBatch(uint64_t place) {
   return Format("example {} of the batch", place);
 }
 
-const TrainingDigest::Items& TrainingDigest::ItemsAt(const std::vector<Items>& all,
-                                                     uint64_t place) {
-  const auto after = std::ranges::upper_bound(all, place, {}, &Items::first_place);
-  TESSERA_CHECK(after != all.begin(), "verify: place {} of no item", place);
-  return *std::prev(after);
+std::string TrainingDigest::RanksWith(const Table& table, int64_t row) const {
+  if (!trainer_.ranks() || trainer_.comm()->size() == 1) return "";
+  const TableSharding& sharding = trainer_.ranks()->plan.tables.at(table.name);
+  if (sharding.type == ShardingType::kDataParallel) return "";
+  std::string ranks;
+  for (const Shard& shard : sharding.shards)
+    if (row >= shard.row_offset && row < shard.row_offset + shard.rows)
+      ranks += Format("{}{}", ranks.empty() ? "" : ", ", shard.rank);
+  return Format(" (of rank {})", ranks);
 }
 
 std::string TrainingDigest::NameInRows(uint64_t place) const {
-  const std::vector<std::vector<Items>> all = Tables();
-  size_t t = all.size() - 1;
-  while (t > 0 && all[t].front().first_place > place) --t;
-  const Items& part = ItemsAt(all[t], place);
-  return Format("table {}, row {}, {}", tables_[t].tables->table_name(tables_[t].index),
-                place - part.first_place, part.name);
+  size_t t = tables_.size() - 1;
+  while (t > 0 && tables_[t].first_place > place) --t;
+  const Table& table = tables_[t];
+  const uint64_t rows = std::max<uint64_t>(1, static_cast<uint64_t>(table.rows)),
+                 tensor = (place - table.first_place) / rows;
+  TESSERA_CHECK_LT(tensor, table.tensors.size(), "verify: place {} of no row", place);
+  const auto row = static_cast<int64_t>((place - table.first_place) % rows);
+  return Format("table {}, row {}, {}{}", table.name, row, table.tensors[tensor],
+                RanksWith(table, row));
 }
 
 std::string TrainingDigest::NameInDense(uint64_t place) const {
-  const std::vector<Items> all = Dense();
-  const Items& items = ItemsAt(all, place);
-  const int64_t per_item = kDenseItem / items.element_bytes,
-                first = static_cast<int64_t>(place - items.first_place) * per_item,
-                end = std::min(first + per_item, items.tensor.numel());
-  return Format("{}, elements {} to {}", items.name, first, end - 1);
+  const std::vector<DenseItems> all = Dense();
+  const auto after = std::ranges::upper_bound(all, place, {}, &DenseItems::first_place);
+  TESSERA_CHECK(after != all.begin(), "verify: place {} of no item", place);
+  return std::prev(after)->NameOf(place);
 }
 
 }  // namespace tessera

@@ -6,73 +6,75 @@
 // batch, a row's weights or a state of it, some elements of a dense tensor.
 //
 // A row that no batch names is in the digest of all rows, which is taken in the end.
+//
+// On ranks each digests the rows that it holds, of the ids of all, and its copies of what all have.
+#include <map>
 #include <string>
 #include <vector>
 
 #include "data/data_source.h"
 #include "runtime/tensor.h"
 #include "train/trainer.h"
-#include "train/verify/located_sum.h"
+#include "train/verify/digest_items.h"
+#include "train/verify/step_digest.h"
 
 namespace tessera {
 
-struct StepDigest {
-  LocatedSum batch, rows, dense;
-};
-
 // Throws Error, naming a table where there is one to blame, for a training whose rows lie elsewhere
-// than in this process's memory, or get their ids in the step: on a GPU, on several ranks, with
-// managed_collision, a cache or a table on disk. `ranks`: 1 also for a training without any.
-void CheckCanDigest(const TrainConfig& config, Device device, int ranks);
+// than in its processes' memory, get their ids in the step, or are several: on a GPU, with
+// managed_collision, a cache or a table on disk, in sharding groups. The second throws for what a
+// plan brings along: rows in a cache or on disk, and tables with the rule dense.
+void CheckCanDigest(const TrainConfig& config, Device device, int groups);
+void CheckCanDigest(const TrainConfig& config, const ShardingPlan& plan);
 
 class TrainingDigest {
  public:
-  // Throws Error as CheckCanDigest, and for one rank whose bits are not those of a training without
-  // ranks: wire codecs, tables of several blocks, or with the rule dense. The trainer must outlive
-  // this.
+  // Throws Error as CheckCanDigest. The trainer must outlive this. Every rank calls.
   explicit TrainingDigest(Trainer& trainer);
 
-  // Digests what a step on this batch begins with. REQUIRES: a batch as the trainer takes it, in
-  // host memory, sequences cut into their positions (RankingModel::WithPositions).
-  StepDigest OfStep(const Batch& batch) const;
-  // Digests all rows of all tables with their states, and the dense parameters with theirs.
-  StepDigest OfState() const;
+  // Digests what a step on a batch begins with; one digest a rank (step_digest.h). Every rank
+  // calls. REQUIRES: this rank's part of the batch as the trainer takes it, in host memory,
+  // sequences cut into their positions (RankingModel::WithPositions).
+  std::vector<StepDigest> OfStepSync(const Batch& part) const;
+  // Digests all rows of all tables with their states, and the dense parameters with theirs,
+  // likewise.
+  std::vector<StepDigest> OfStateSync() const;
 
-  // Name a place of a digest: "example 17 of the batch", "table t_user, row 5, weight",
-  // "over_arch.0.weight, elements 1024 to 2047".
+  // Name a place of a digest: "example 17 of the batch", "table t_user, row 5, weight", on ranks
+  // "table t_user, row 5, weight (of rank 1)", "over_arch.0.weight, elements 1024 to 2047".
   static std::string NameInBatch(uint64_t place);
   std::string NameInRows(uint64_t place) const;
   std::string NameInDense(uint64_t place) const;
 
  private:
-  // A tensor as items of so many bytes each, the last maybe of fewer.
-  struct Items {
+  struct Table {
     std::string name;
-    Tensor tensor;  // a state may be made for the asking
-    int64_t item_bytes = 0, element_bytes = 0;
-    uint64_t first_place = 0;
-
-    int64_t count() const { return (tensor.nbytes() + item_bytes - 1) / item_bytes; }
-    void Add(int64_t item, LocatedSum& to) const;
-    void AddAll(LocatedSum& to) const;
+    int64_t rows = 0;
+    std::vector<std::string> tensors = {};  // weights, then states
+    uint64_t first_place = 0;               // of its first tensor; each takes `rows` places
   };
-  // A table that lies whole in one of the embeddings of the model.
-  struct WholeTable {
-    const TableBatchedEmbedding* tables = nullptr;
-    int index = 0;
+  // A table, or what a rank has of one.
+  struct Part {
+    int table = 0;
+    const TableBatchedEmbedding* held = nullptr;
+    int index = 0;  // in `held`
+    int64_t first_row = 0, first_column = 0;
+    bool is_copy = false;  // every rank has one
   };
   void FindTables();
   void FindShardedTables();
-  static const Items& ItemsAt(const std::vector<Items>& all, uint64_t place);
-  // The weights and the states of each table; places depend on the configuration alone.
-  std::vector<std::vector<Items>> Tables() const;
-  std::vector<Items> Dense() const;
+  // Names the tensors of all tables, of which this rank may have none.
+  void NameTensorsSync();
+  std::vector<RowItems> ItemsOf(const Part& part) const;
+  std::vector<DenseItems> Dense() const;
   LocatedSum OfBatch(const Batch& batch) const;
-  LocatedSum OfNamedRows(const KeyedJaggedTensor& features) const;
+  void AddNamedRows(const KeyedJaggedTensor& features, PartDigest& digest) const;
   LocatedSum OfDense() const;
+  std::string RanksWith(const Table& table, int64_t row) const;
 
   Trainer& trainer_;
-  std::vector<WholeTable> tables_;  // in the order of the configuration
+  std::vector<Table> tables_;  // in the order of the configuration
+  std::vector<Part> parts_;
   std::vector<EmbeddingFeature> features_;
 };
 

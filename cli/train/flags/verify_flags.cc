@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "cli/show/log.h"
-#include "comm/mpi/mpi_communicator.h"
+#include "cli/train/flags/rank_flags.h"
+#include "comm/leader.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 
@@ -24,13 +25,18 @@ void AddVerifyFlags(Command app, TrainFlags& flags) {
 
 void CheckVerify(const TrainFlags& flags, const TrainConfig& config) {
   if (flags.verify.empty()) return;
-  const int ranks = UnderMpirun() ? MpiSize() : flags.ranks.value_or(1);
-  CheckCanDigest(config, ParseDevice(flags.device), ranks);
+  CheckCanDigest(config, ParseDevice(flags.device), NumGroups(flags));
 }
 
-std::unique_ptr<RunRecord> ReadRecord(const TrainFlags& flags, const TrainConfig& config) {
+std::unique_ptr<RunRecord> ReadRecord(const TrainFlags& flags, const TrainConfig& config,
+                                      const std::optional<TrainingRanks>& ranks) {
   if (flags.verify.empty()) return nullptr;
-  return std::make_unique<RunRecord>(flags.verify, config, ParsePipelineKind(flags.pipeline));
+  return ThrowingAlike([&] {
+    if (ranks) CheckCanDigest(config, ranks->plan);
+    return std::make_unique<RunRecord>(flags.verify, config,
+                                       TermsOf(ParsePipelineKind(flags.pipeline), ranks),
+                                       ranks ? ranks->comm : nullptr);
+  });
 }
 
 std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, std::unique_ptr<RunRecord> record,
@@ -41,10 +47,11 @@ std::unique_ptr<RunVerifier> BeginVerify(const TrainFlags& flags, std::unique_pt
                                        flags.verify_every.value_or(kEvery));
 }
 
-std::optional<VerifyReport> EndVerify(RunVerifier* verifier) {
+std::optional<VerifyReport> EndVerify(RunVerifier* verifier, bool is_leader) {
   if (verifier == nullptr) return {};
   verifier->End();
   const VerifyReport& report = verifier->report();
+  if (!is_leader) return report;
   Note(Format("verify {}: equal digests: {}, added: {}", report.record, report.equal, report.added),
        {{"equal", report.equal}, {"added", report.added}});
   return report;

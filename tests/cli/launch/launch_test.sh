@@ -40,10 +40,12 @@ same_as_undisturbed stopped "$(step_from stopped)" 3
 in_time lose is_started STOP early 1 --ranks 2 -- "${train[@]}" --checkpoint early "${save[@]}"
 [ "$(grep -c "going on with" err)" = 1 ] || fail "not one restart: $(cat err)"
 
-# ---- with all ranks again, in a run's folder
+# ---- with all ranks again, in a run's folder, held against the record of ranks that are threads
+run 0 "${train[@]}" --ranks 4 --verify record.jsonl --verify-every 7
 in_time lose is_saved KILL run/last 1 --ranks 4 --restart-ranks all -- "${train[@]}" --run run \
-  "${save[@]}"
+  "${save[@]}" --verify record.jsonl
 has err "going on with 4 ranks from step "
+grep -q "verify record.jsonl: equal digests: [1-9]" out || fail "no digest was equal: $(cat out)"
 same_tables run/last undisturbed
 json run/run.json 'len(d["starts"]) == 2 and d["finished"]["epochs"] == 1'
 
@@ -134,6 +136,8 @@ refused "standard input can be read once" launch --ranks 2 "${given[@]}" --data 
 refused "--epcohs 3: not expected by tessera train" launch --ranks 2 "${given[@]}" --epcohs 3
 refused "--plan column_wise does not go on with 3 of 4 ranks" \
   launch --ranks 4 --min-ranks 3 "${given[@]}" --plan column_wise
+refused "--verify record.jsonl beside --restart-ranks left: the record is of 4 ranks" \
+  launch --ranks 4 --min-ranks 3 "${given[@]}" --verify record.jsonl
 echo "node1 slots=2 more" >hosts
 refused "hosts: line 1: expected HOST slots=N" launch --hostfile hosts "${given[@]}"
 PATH=/nowhere "$tessera" launch --ranks 2 "${given[@]}" >out 2>err && fail "there is no mpirun"

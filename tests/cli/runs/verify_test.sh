@@ -61,9 +61,10 @@ fails_saying "verify.json: a file is there that is not a report of tessera train
 
 # ---- what it does not go with
 fails_saying "--verify: expected FILE, got an empty value" "${train[@]}" --verify ""
-fails_saying "not beside 2 ranks" "${train[@]}" --ranks 2 --verify other.jsonl
-fails_saying "not with --wire-codecs" "${train[@]}" --ranks 1 --wire-codecs bf16 \
+fails_saying "not beside --sharding-group-size" "${train[@]}" --ranks 2 --sharding-group-size 1 \
   --verify other.jsonl
+fails_saying "record.jsonl: the record is of --wire-codecs fp32, whose bits are not those of bf16" \
+  "${train[@]}" --ranks 1 --wire-codecs bf16 --verify record.jsonl
 fails_saying "--verify-every needs --verify to say where" "${train[@]}" --verify-every 2
 cp small.json other.json
 fails_saying "other.json: a file is there that is not a record of tessera train --verify" \
@@ -78,9 +79,9 @@ digits each, got \"12\": $mend" "${train[@]}" --verify broken.jsonl
 head -c 200 record.jsonl >broken.jsonl
 fails_saying "broken.jsonl:1: expected a whole line that says of which training the record is, got \
 one that is cut off: $mend" "${train[@]}" --verify broken.jsonl
-sed '1s/"tessera_verify":1/"tessera_verify":9/' record.jsonl >broken.jsonl
+sed '1s/"tessera_verify":2/"tessera_verify":9/' record.jsonl >broken.jsonl
 fails_saying "broken.jsonl:1: it is no record of tessera train --verify: tessera_verify: this \
-library reads version 1, got 9: $mend" "${train[@]}" --verify broken.jsonl
+library reads version 2, got 9: $mend" "${train[@]}" --verify broken.jsonl
 fails_saying "other.json:1: it is no record of tessera train --verify: expected \
 {\"tessera_verify\": …, got '{" "${train[@]}" --verify other.json --overwrite
 has err "': name another file"
@@ -99,3 +100,32 @@ run 0 "${train[@]}" --verify other.jsonl --dry-run
 has out "other.jsonl (record)"
 fails_saying "train.seed was" "${train[@]}" --seed 2 --verify record.jsonl --dry-run
 [ ! -e other.jsonl ] || fail "a dry run left a record"
+
+# ---- ranks: one record of as many ranks, under all plans that have the same bits
+elementwise=("${train[@]}" --set 'optimizer.sparse={"name": "adagrad", "lr": 0.1}')
+of_ranks=("${elementwise[@]}" --ranks 2)
+run 0 "${of_ranks[@]}" --plan table_wise --verify ranks.jsonl --verify-every 10 \
+  --checkpoint saved_by_ranks
+has out "verify ranks.jsonl: equal digests: 0, added: 9"
+for plan in row_wise data_parallel; do
+  run 0 "${of_ranks[@]}" --plan $plan --pipeline base --verify ranks.jsonl --json equal.json
+  json equal.json 'd["verify"]["equal"] >= 9 and d["verify"]["difference"] is None'
+done
+run 0 train --resume saved_by_ranks --epochs 2 --ranks 2 --plan data_parallel --verify ranks.jsonl
+has out "equal digests: 1, added: "
+sed "s/\"rows\":\"[^\"]*\"/\"rows\":\"$(printf 0%.0s {1..48})\"/" ranks.jsonl >changed.jsonl
+fails_saying "changed.jsonl: step 1 begins with other values than the record has: several rows of \
+tables (no step before it was compared)" "${of_ranks[@]}" --plan table_wise \
+  --verify changed.jsonl --json equal.json
+json equal.json 'list(d) == ["verify"]'
+fails_saying "compared; plans that cut tables otherwise may sum otherwise: table " \
+  "${of_ranks[@]}" --plan row_wise --verify changed.jsonl
+fails_saying "ranks.jsonl: the record is of a training on 2 ranks, whose sums over a batch are in \
+another order than those of 3 ranks: train on as many ranks, or name another file" \
+  "${elementwise[@]}" --ranks 3 --verify ranks.jsonl
+fails_saying "than those of one process" train --resume saved_by_ranks --epochs 3 --verify \
+  ranks.jsonl
+run 0 "${of_ranks[@]}" --plan row_wise --save-plan in_memory.json
+sed 's/"fused"/"key_value"/' in_memory.json >on_disk.json
+fails_saying "not beside kernel key_value of table" "${of_ranks[@]}" --plan on_disk.json \
+  --verify ranks.jsonl --dry-run
