@@ -15,6 +15,7 @@
 #include "data/same_rows.h"
 #include "data/synthetic/planted_rows.h"
 #include "data/synthetic/random_rows.h"
+#include "runtime/base/report_text.h"
 #include "train/optimum.h"
 
 namespace tessera {
@@ -134,9 +135,10 @@ std::shared_ptr<const RowTable> DataSets::MapDays(
   if (dense_in_ != 0 && rows->dense_columns() != dense_in_)
     throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
                        dense_in_, rows->dense_columns()));
-  if (rows->label_columns() != 1)
-    throw Error(
-        Format("{}: the model trains on one label, got {}", files.front(), rows->label_columns()));
+  const int64_t labels = std::ssize(LabelNames(data_));
+  if (rows->label_columns() != labels)
+    throw Error(Format("{}: expected {} a row, or the names of all in data.labels, got {}",
+                       files.front(), internal::Counted(labels, "label"), rows->label_columns()));
   return rows;
 }
 

@@ -216,7 +216,8 @@ void RowParser::AddWeights(const FeatureRule& rule, size_t count, FeatureColumn&
   if (items.texts.size() != count)
     throw BadLine(
         places_->Of(cell),
-        Format("expected {} weights, one for each of {}", count, places_->name(rule.cell)),
+        Format("expected {}, one for each of {}",
+               internal::Counted(static_cast<int64_t>(count), "weight"), places_->name(rule.cell)),
         Format("{}", items.texts.size()));
   for (size_t i = 0; i < count; ++i)
     out.weights.push_back(static_cast<float>(Number(items.texts[i], cell, items, i)));

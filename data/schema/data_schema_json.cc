@@ -317,6 +317,18 @@ void CheckNpz(const DataSchema& schema, const JsonObject& object) {
           Format("{}: feature '{}': npz has ids alone, so expected no key but name, from "
                  "and missing",
                  object.at("features"), f.name));
+  for (const DenseEntry& d : schema.dense)
+    if (d.from != d.name || d.missing != 0.0 || d.normalize || !d.separator.empty() ||
+        d.transform.kind != DenseTransform::Kind::kAsIs)
+      throw Error(
+          Format("{}: '{}': npz's numbers are taken as they are, so expected no key but "
+                 "name and size",
+                 object.at("dense"), d.name));
+  for (const LabelEntry& label : schema.labels)
+    if (label.from != label.name || label.missing != LabelEntry::Missing::kError || label.at_least)
+      throw Error(
+          Format("{}: '{}': npz's labels are taken as they are, so expected no key but name",
+                 object.at("labels"), label.name));
 }
 
 }  // namespace

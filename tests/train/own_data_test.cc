@@ -152,6 +152,34 @@ TEST(OwnData, BagsOfLinesGoOnWhereTheyStopped) {
   }
 }
 
+// ---- lines that are left out
+
+TEST(OwnData, LinesLeftOutAreCountedOnceByARunAndTheOneThatGoesOn) {
+  TrainConfig config = BagConfig(false);
+  config.epochs = 1;
+  const DataSets data(config, {.files = {Bags()}, .skip_bad_lines = true});
+  const std::string path = TempPath("left_out");
+  const auto run = [&](PipelineKind kind, int64_t stop_at, bool goes_on) {
+    Context ctx({.threads = 1});
+    Trainer trainer(ctx, config);
+    if (goes_on) trainer.Load(ReadCheckpoint(path));
+    TrainingRunOptions options{.checkpoint = path, .pipeline = kind};
+    if (stop_at > 0) options.stop = [&, stop_at] { return trainer.progress().step >= stop_at; };
+    return RunTraining(trainer, data, options);
+  };
+  const BadLineCounts all = {{"expected 1 weight, one for each of a", 12}};
+  EXPECT_EQ(run(PipelineKind::kNone, 0, false).skipped_by_reason, all);
+  for (const PipelineKind kind : {PipelineKind::kNone, PipelineKind::kPrefetch})
+    for (const int64_t stop_at : {1, 4, 8}) {
+      const TrainingRunReport begin = run(kind, stop_at, false), rest = run(kind, 0, true);
+      EXPECT_GT(rest.rows, 0);
+      EXPECT_EQ(begin.skipped_rows + rest.skipped_rows, 12) << stop_at;
+      BadLineCounts reasons = begin.skipped_by_reason;
+      for (const auto& [reason, count] : rest.skipped_by_reason) reasons[reason] += count;
+      EXPECT_EQ(reasons, all) << stop_at;
+    }
+}
+
 // ---- parsed once
 
 // The bags in a folder.

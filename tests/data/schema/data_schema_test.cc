@@ -148,5 +148,28 @@ TEST(DataSchema, WrongValuesAreNamedByTheirPlace) {
             "data.weight: npz has none: its arrays are taken as they are");
 }
 
+// Keys that would have no effect are refused.
+TEST(DataSchema, NpzTakesNumbersAndLabelsAsTheyAre) {
+  const auto dense = [](const std::string& keys) {
+    return ErrorIn(R"({"format": "npz", "dense": [{"name": "d", "size": 3)" + keys + "}]}");
+  };
+  const auto label = [](const std::string& keys) {
+    return ErrorIn(R"({"format": "npz", "labels": ["x", {"name": "y")" + keys + "}]}");
+  };
+  EXPECT_EQ(dense(""), "");
+  EXPECT_EQ(label(""), "");
+  for (const std::string key :
+       {R"("transform": "log1p")", R"("normalize": [0, 2])", R"("missing": "error")",
+        R"("missing": 1)", R"("from": "e")", R"("separator": "|")"})
+    EXPECT_EQ(dense(", " + key),
+              "data.dense: 'd': npz's numbers are taken as they are, so expected no key but name "
+              "and size")
+        << key;
+  for (const std::string key : {R"("at_least": 4)", R"("missing": "skip")", R"("from": "z")"})
+    EXPECT_EQ(label(", " + key),
+              "data.labels: 'y': npz's labels are taken as they are, so expected no key but name")
+        << key;
+}
+
 }  // namespace
 }  // namespace tessera
