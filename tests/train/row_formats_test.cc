@@ -107,8 +107,8 @@ std::vector<std::string> WriteLines(const Rows& rows, const std::string& format)
 }
 
 template <typename T, typename U>
-std::string Array(const std::string& descr, const std::vector<U>& all, int64_t width,
-                  int64_t begin, int64_t end) {
+std::string Array(const std::string& descr, const std::vector<U>& all, int64_t width, int64_t begin,
+                  int64_t end) {
   return NpyOf(descr, Format("({}, {})", end - begin, width),
                std::vector<T>(all.begin() + begin * width, all.begin() + end * width));
 }
@@ -153,11 +153,10 @@ Choices Choose(const Rows& rows, Random& random) {
       R"(, "split": {"by": "key", "feature": "cat_0", "fraction": 0.3, "seed": 4})"};
   choices.split = splits[Below(random, 3)];
   for (size_t f = 0; f < rows.features.size(); ++f)
-    choices.tables +=
-        Format("{}{{\"name\": \"t{}\", \"rows\": {}, \"dim\": 4, \"features\": [\"cat_{}\"], "
-               "\"pooling\": \"{}\"}}",
-               f == 0 ? "" : ", ", f, 20 + Below(random, 300), f,
-               Below(random, 2) ? "SUM" : "MEAN");
+    choices.tables += Format(
+        "{}{{\"name\": \"t{}\", \"rows\": {}, \"dim\": 4, \"features\": [\"cat_{}\"], "
+        "\"pooling\": \"{}\"}}",
+        f == 0 ? "" : ", ", f, 20 + Below(random, 300), f, Below(random, 2) ? "SUM" : "MEAN");
   choices.model = Format(R"("type": "dlrm", "dense_in": {})", rows.dense);
   if (rows.labels == 2 && Below(random, 3) > 0) {
     choices.outputs = 2;
@@ -172,8 +171,8 @@ TrainConfig ConfigOf(const Rows& rows, const Choices& choices, const std::string
   const std::string separator = cells ? R"(, "separator": "|")" : "";
   std::string features, labels;
   for (size_t f = 0; f < rows.features.size(); ++f)
-    features += Format("{}{{\"name\": \"cat_{}\"{}{}}}", f == 0 ? "" : ", ", f, choices.missing,
-                       separator);
+    features +=
+        Format("{}{{\"name\": \"cat_{}\"{}{}}}", f == 0 ? "" : ", ", f, choices.missing, separator);
   for (int64_t t = 0; t < rows.labels; ++t) labels += Format("{}\"y{}\"", t == 0 ? "" : ", ", t);
   const std::string dense =
       Format(R"("dense": [{{"name": "d", "size": {}{}}}], )", rows.dense, separator);

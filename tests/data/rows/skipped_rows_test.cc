@@ -66,7 +66,9 @@ void ExpectPartsAddUp(const Open& open, bool reasons) {
     EXPECT_EQ(begin.skipped + rest.skipped, all.skipped) << "after batch " << stop;
     for (const auto& [reason, count] : begin.reasons) rest.reasons[reason] += count;
     EXPECT_EQ(rest.reasons, all.reasons);
-    if (reasons) EXPECT_EQ(Sum(begin.reasons), begin.skipped);
+    if (reasons) {
+      EXPECT_EQ(Sum(begin.reasons), begin.skipped);
+    }
   }
 }
 
@@ -103,9 +105,11 @@ TEST(SkippedRows, PartsOfCriteosTextAddUp) {
           [&](int64_t first_place) {
             TextRowSourceOptions options{.batch_size = 16, .first_place = first_place};
             if (shuffled) options.shuffle = {.seed = 3, .window_rows = 32, .block_rows = 4};
-            CriteoRows criteo{.files = {.paths = {path}, .skip_bad_lines = true},
-                              .features = {{"cat_0", 100, false}}};
-            if (rows != nullptr) criteo.filter = std::make_shared<const RowFilter>(*rows);
+            const CriteoRows criteo = {
+                {.paths = {path}, .skip_bad_lines = true},
+                rows == nullptr ? nullptr : std::make_shared<const RowFilter>(*rows),
+                {{"cat_0", 100, false}},
+                {}};
             return OpenCriteoBatches(criteo, options);
           },
           /*reasons=*/false);
