@@ -116,7 +116,7 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
   walk.Run([&](const LineCells& line) {
     for (size_t i = 0; i < names.size(); ++i)
       if (line.cells[i].kind == LineCell::Kind::kText)
-        texts[i].emplace_back(line.cells[i].text);
+        texts[i].emplace_back(line.cells[i].text());
       else if (line.cells[i].kind == LineCell::Kind::kList)
         for (const std::string_view item : line.ItemsOf(line.cells[i])) texts[i].emplace_back(item);
     return ++rows < kFirstLook;
@@ -132,7 +132,7 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
 // JSON is UTF-8 by itself; cells of other files may be anything.
 void CheckUtf8(const LineCells& line, const LineCell& cell, const RowWalk& walk,
                ColumnProfile& column) {
-  bool good = cell.kind != LineCell::Kind::kText || internal::IsUtf8(cell.text);
+  bool good = cell.kind != LineCell::Kind::kText || internal::IsUtf8(cell.text());
   if (cell.kind == LineCell::Kind::kList)
     for (const std::string_view item : line.ItemsOf(cell)) good = good && internal::IsUtf8(item);
   if (!good && column.not_utf8++ == 0) column.first_not_utf8 = walk.where();
@@ -143,7 +143,7 @@ void Add(const LineCells& line, const LineCell& cell, ColumnProfile& column) {
     case LineCell::Kind::kMissing:
       return column.AddMissing();
     case LineCell::Kind::kText:
-      return column.AddText(cell.text);
+      return column.AddText(cell.text());
     case LineCell::Kind::kList:
       return column.AddList(line.ItemsOf(cell));
   }

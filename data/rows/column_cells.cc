@@ -52,8 +52,9 @@ std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
       FileColumns{std::move(cells), CellPlaces(used, std::move(numbers)), rest});
 }
 
-inline std::string_view ColumnCells::Take(const char*& p, const char* end) {
-  if (quotes_ && p != end && *p == '"') return TakeQuoted(p, end);
+inline std::string_view ColumnCells::Take(const char*& p, const char* end,
+                                          std::string& unquoted) const {
+  if (quotes_ && p != end && *p == '"') return TakeQuoted(p, end, unquoted);
   const char* const begin = p;
   p = internal::FindByte(p, end, delimiter_);
   return {begin, static_cast<size_t>(p - begin)};
@@ -61,14 +62,15 @@ inline std::string_view ColumnCells::Take(const char*& p, const char* end) {
 
 std::vector<std::string> SplitLine(const DataSchema& schema, std::string_view line,
                                    const std::string& where) {
-  ColumnCells reader(schema);
+  const ColumnCells reader(schema);
   std::vector<std::string> cells;
+  std::string unquoted;
   const std::string padded = std::string(line) + std::string(internal::kFindPadding, '\0');
   const char* p = padded.data();
   const char* const end = p + line.size();
   try {
     for (;; ++p) {
-      cells.emplace_back(reader.Take(p, end));
+      cells.emplace_back(reader.Take(p, end, unquoted));
       if (p == end) return cells;
     }
   } catch (const BadLine& bad) {
@@ -97,46 +99,49 @@ std::vector<std::string> TakeHeading(const DataSchema& schema, TextPiece& piece)
   return columns;
 }
 
-std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end) {
-  const size_t begin = unquoted_.size();
+std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end,
+                                         std::string& unquoted) const {
+  const size_t begin = unquoted.size();
   for (++p;; ++p) {
     const void* const quote =
         p == end ? nullptr : std::memchr(p, '"', static_cast<size_t>(end - p));
     if (quote == nullptr) throw BadLine("a quote does not end in its line, which a row is");
     const char* const stop = static_cast<const char*>(quote);
-    unquoted_.append(p, stop);
+    unquoted.append(p, stop);
     p = stop + 1;
     if (p == end || *p != '"') break;
-    unquoted_ += '"';
+    unquoted += '"';
   }
   if (p != end && *p != delimiter_) throw BadLine("a quote does not end where a column does");
-  return std::string_view(unquoted_).substr(begin);
+  return std::string_view(unquoted).substr(begin);
 }
 
 inline void ColumnCells::SetText(std::string_view text, LineCell& cell) const {
-  cell.text = text;
-  cell.kind = IsMissing(text, null_) ? LineCell::Kind::kMissing : LineCell::Kind::kText;
+  cell = TextCell(text);  // without a branch, which would go either way
+  if (text.empty()) cell.kind = LineCell::Kind::kMissing;
+  for (const std::string& missing : null_)
+    if (text == missing) cell.kind = LineCell::Kind::kMissing;
 }
 
 // A cell alone, which may be quoted, is split at its separators as it is in any other column.
-void ColumnCells::TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out) {
+void ColumnCells::TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out) const {
   cell.kind = LineCell::Kind::kList;
-  cell.begin = out.items.size();
+  cell.begin = static_cast<uint32_t>(out.items.size());
   for (;; ++p) {
-    out.items.push_back(Take(p, end));
+    out.items.push_back(Take(p, end, out.unquoted));
     if (p == end) break;
   }
-  cell.count = out.items.size() - cell.begin;
+  cell.count = static_cast<uint32_t>(out.items.size()) - cell.begin;
   if (cell.count == 1) SetText(out.items.back(), cell);
 }
 
-void ColumnCells::ThrowCount(std::string_view line, size_t expected) {
+void ColumnCells::ThrowCount(std::string_view line, size_t expected) const {
   const char* p = line.data();
   const char* const end = p + line.size();
   int64_t count = 0;
-  unquoted_.clear();
+  std::string unquoted;
   for (;; ++p) {
-    Take(p, end);
+    Take(p, end, unquoted);
     ++count;
     if (p == end) break;
   }
@@ -157,7 +162,7 @@ bool ColumnCells::ReadPlain(std::string_view line, const FileColumns& columns,
   return p > end;
 }
 
-void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCells& out) {
+void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCells& out) const {
   const size_t count = columns.cells.size();
   if (line.empty()) throw BadLine("expected " + Columns(count), "a blank line");
   out.items.clear();
@@ -165,9 +170,9 @@ void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCe
     if (!ReadPlain(line, columns, out)) ThrowCount(line, count);
     return;
   }
-  unquoted_.clear();
+  out.unquoted.clear();
   if (quotes_)
-    unquoted_.reserve(line.size() + internal::kFindPadding);  // texts stay where they are
+    out.unquoted.reserve(line.size() + internal::kFindPadding);  // texts stay where they are
   const char* p = line.data();
   const char* const end = p + line.size();
   for (size_t c = 0; c < count; ++c, ++p) {
@@ -178,7 +183,7 @@ void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCe
       TakeRest(p, end, at < 0 ? unused : out.cells[static_cast<size_t>(at)], out);
       return;
     }
-    const std::string_view text = Take(p, end);
+    const std::string_view text = Take(p, end, out.unquoted);
     if (at >= 0) SetText(text, out.cells[static_cast<size_t>(at)]);
     if ((p == end) == last) {
       if (last) return;

@@ -52,24 +52,24 @@ class ColumnCells {
 
   // Fills `out` with as many cells as the schema asks for. Throws BadLine. REQUIRES: kFindPadding
   // bytes after the line can be read (find_byte.h).
-  void Read(std::string_view line, const FileColumns& columns, LineCells& out);
+  void Read(std::string_view line, const FileColumns& columns, LineCells& out) const;
 
  private:
   friend std::vector<std::string> SplitLine(const DataSchema&, std::string_view,
                                             const std::string&);
   // Reads a line in which every delimiter ends a cell. Returns false for another number of cells.
   bool ReadPlain(std::string_view line, const FileColumns& columns, LineCells& out) const;
-  // Takes the next column of a line from `p` on, which then is at the delimiter, or the end.
-  std::string_view Take(const char*& p, const char* end);
-  std::string_view TakeQuoted(const char*& p, const char* end);
+  // Takes the next column of a line from `p` on, which then is at the delimiter, or the end. The
+  // text of a quoted one is added to `unquoted`.
+  std::string_view Take(const char*& p, const char* end, std::string& unquoted) const;
+  std::string_view TakeQuoted(const char*& p, const char* end, std::string& unquoted) const;
   void SetText(std::string_view text, LineCell& cell) const;
-  void TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out);
-  [[noreturn]] void ThrowCount(std::string_view line, size_t expected);
+  void TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out) const;
+  [[noreturn]] void ThrowCount(std::string_view line, size_t expected) const;
 
   char delimiter_;
   bool quotes_;
   std::vector<std::string> null_;
-  std::string unquoted_;  // text of a line's quoted cells
 };
 
 }  // namespace tessera

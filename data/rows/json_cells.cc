@@ -233,7 +233,7 @@ int64_t JsonCells::Reader::FindKey(ondemand::field& field, std::string_view& key
 void JsonCells::Reader::ReadList(const std::string& key, ondemand::value& value, LineCell& cell,
                                  LineCells& out) {
   cell.kind = LineCell::Kind::kList;
-  cell.begin = out.items.size();
+  cell.begin = static_cast<uint32_t>(out.items.size());
   for (auto item : Good(value.get_array())) {
     ondemand::value inside = Good(std::move(item));
     std::string_view text, got;
@@ -247,7 +247,7 @@ void JsonCells::Reader::ReadList(const std::string& key, ondemand::value& value,
                     "expected a number or a string", ShownJson(got));
     out.items.push_back(text);
   }
-  cell.count = out.items.size() - cell.begin;
+  cell.count = static_cast<uint32_t>(out.items.size()) - cell.begin;
 }
 
 void JsonCells::Reader::ReadField(ondemand::field& field, LineCells& out) {
@@ -269,9 +269,10 @@ void JsonCells::Reader::ReadField(ondemand::field& field, LineCells& out) {
       throw BadLine(key, "expected a list, a number or a string",
                     ShownJson(Good(Good(value.get_object()).raw_json())));
     case Shape::kScalar:
-      const Scalar scalar = ReadScalar(value, cell.text);
-      const bool missing = scalar == Scalar::kNull || IsMissing(cell.text, null);
-      cell.kind = missing ? LineCell::Kind::kMissing : LineCell::Kind::kText;
+      std::string_view text;
+      const Scalar scalar = ReadScalar(value, text);
+      cell = TextCell(text);
+      if (scalar == Scalar::kNull || IsMissing(text, null)) cell.kind = LineCell::Kind::kMissing;
   }
 }
 

@@ -51,7 +51,7 @@ Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::str
         throw BadLine("expected at most " + internal::Counted(most_rows, "row"));
       json.Read(TakeLine(left), cells);
       CheckKeys(json, rules->columns());
-      parser.Append(cells, places, row, block);
+      parser.Append({&cells, 1}, places, {&row, 1}, block);
       if (strict && stray.empty()) stray = StrayItem(parser, where, row);
     } catch (const BadLine& bad) {
       throw Error(Format("{}:{}: {}", where, row + 1, bad.what()));

@@ -1,8 +1,8 @@
 #ifndef TESSERA_DATA_ROWS_LINE_CELLS_H_
 #define TESSERA_DATA_ROWS_LINE_CELLS_H_
 // The cells of one line that a schema asks for, in the same form whatever the format: missing, a
-// text, or a list of texts. Texts are borrowed from the line, or from who made the cells, and
-// kFindPadding bytes after their ends can be read (find_byte.h).
+// text, or a list of texts. Texts are borrowed from the line, from `unquoted`, or from who made the
+// cells, and kFindPadding bytes after their ends can be read (find_byte.h).
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,10 +16,20 @@ std::string_view TakeLine(std::string_view& text);
 
 struct LineCell {
   enum class Kind : uint8_t { kMissing, kText, kList };
-  Kind kind = Kind::kMissing;
-  std::string_view text = {};   // of kText
-  size_t begin = 0, count = 0;  // of kList, in LineCells::items
+  const char* data = nullptr;  // of a text
+  uint32_t count = 0;          // bytes of a text, items of a list; no line has more
+  uint32_t begin : 30 = 0;     // of a list, in LineCells::items
+  Kind kind : 2 = Kind::kMissing;
+
+  // REQUIRES: a text, or a missing one.
+  std::string_view text() const { return {data, count}; }
 };
+
+inline LineCell TextCell(std::string_view text) {
+  return LineCell{.data = text.data(),
+                  .count = static_cast<uint32_t>(text.size()),
+                  .kind = LineCell::Kind::kText};
+}
 
 // Whether a cell of this text is missing: it is empty, or one of those that mean so.
 inline bool IsMissing(std::string_view text, const std::vector<std::string>& null) {
@@ -32,6 +42,7 @@ inline bool IsMissing(std::string_view text, const std::vector<std::string>& nul
 struct LineCells {
   std::vector<LineCell> cells;  // one for each column that is asked for
   std::vector<std::string_view> items;
+  std::string unquoted;  // the texts of quoted cells
 
   std::span<const std::string_view> ItemsOf(const LineCell& cell) const {
     return std::span(items).subspan(cell.begin, cell.count);

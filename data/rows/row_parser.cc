@@ -102,9 +102,11 @@ RowParser::Items RowParser::ItemsOf(size_t cell, const std::string& separator,
                                     std::vector<std::string_view>& scratch) {
   const LineCell& c = cells_->cells[cell];
   if (c.kind == LineCell::Kind::kList) return {cells_->ItemsOf(c), true};
-  if (separator.empty()) return {{&c.text, 1}, false};
-  SplitBy(c.text, separator, scratch);
-  return {scratch, true};
+  if (separator.empty())
+    scratch.assign(1, c.text());
+  else
+    SplitBy(c.text(), separator, scratch);
+  return {scratch, !separator.empty()};
 }
 
 std::string RowParser::Place(size_t cell, const Items& items, size_t item) const {
@@ -133,7 +135,7 @@ std::string_view RowParser::OneText(size_t cell) {
 double RowParser::OneNumber(size_t cell, const char* expected) {
   double number = 0;
   const LineCell& c = cells_->cells[cell];
-  if (c.kind == LineCell::Kind::kText && ParsePaddedNumber(c.text, number) == NumberFault::kNone)
+  if (c.kind == LineCell::Kind::kText && ParsePaddedNumber(c.text(), number) == NumberFault::kNone)
     return number;
   const std::string_view text = OneText(cell);
   return Number(text, cell, ItemsOf(cell, "", items_), 0, expected);
@@ -141,22 +143,33 @@ double RowParser::OneNumber(size_t cell, const char* expected) {
 
 // ---- what a row gives
 
-inline void RowParser::AddDense(const DenseRule& rule, std::vector<float>& out) {
-  const LineCell& c = cells_->cells[rule.cell()];
-  uint64_t whole = 0;
-  if (rule.entry().size == 1 && c.kind == LineCell::Kind::kText &&
-      internal::ReadShortWhole(c.text, whole))
-    if (const float value = rule.OfWhole(whole); !std::isnan(value)) [[likely]]
-      return out.push_back(value);
-  AddNumbers(rule, out);
+void RowParser::AddDense(std::span<const LineCells> lines, std::vector<float>& out) {
+  const auto width = static_cast<size_t>(rules_->layout().dense), begin = out.size();
+  out.resize(begin + lines.size() * width);
+  float* column = out.data() + begin;
+  for (const DenseRule& rule : rules_->dense()) {
+    const bool one = rule.entry().size == 1;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const LineCell& c = lines[i].cells[rule.cell()];
+      uint64_t whole = 0;
+      if (one && c.kind == LineCell::Kind::kText && internal::ReadShortWhole(c.text(), whole)) {
+        column[i * width] = rule.OfWhole(whole);
+        if (!std::isnan(column[i * width])) [[likely]]
+          continue;
+      }
+      cells_ = &lines[i];
+      SetNumbers(rule, column + i * width);
+    }
+    column += rule.entry().size;
+  }
 }
 
-void RowParser::AddNumbers(const DenseRule& rule, std::vector<float>& out) {
+void RowParser::SetNumbers(const DenseRule& rule, float* out) {
   const DenseEntry& entry = rule.entry();
   const size_t cell = rule.cell(), size = static_cast<size_t>(entry.size);
   if (cells_->cells[cell].kind == LineCell::Kind::kMissing) {
     if (!entry.missing) throw BadLine(places_->Of(cell), "the number is missing", {});
-    for (size_t i = 0; i < size; ++i) out.push_back(static_cast<float>(*entry.missing));
+    std::fill_n(out, size, static_cast<float>(*entry.missing));
     return;
   }
   const Items items = ItemsOf(cell, entry.separator, items_);
@@ -171,7 +184,7 @@ void RowParser::AddNumbers(const DenseRule& rule, std::vector<float>& out) {
                     Format("expected a number above {}, as {} is taken of it",
                            -entry.transform.shift, entry.transform),
                     ShownText(items.texts[i]));
-    out.push_back(number);
+    out[i] = number;
   }
 }
 
@@ -223,13 +236,28 @@ void RowParser::AddWeights(const FeatureRule& rule, size_t count, FeatureColumn&
     out.weights.push_back(static_cast<float>(Number(items.texts[i], cell, items, i)));
 }
 
-inline void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out, ItemCount& count) {
-  const LineCell& c = cells_->cells[rule.cell];
+inline bool RowParser::AddOne(const LineCell& c, const FeatureRule& rule, FeatureColumn& out,
+                              ItemCount& count) {
   int64_t row = 0;
-  if (!rule.one_id || c.kind != LineCell::Kind::kText || !rule.ids.Read(c.text, row, count))
-    return AddBag(rule, out, count);
+  if (!rule.one_id || c.kind != LineCell::Kind::kText || !rule.ids.Read(c.text(), row, count))
+    return false;
   out.ids.push_back(row);
   out.ends.push_back(std::ssize(out.ids));
+  return true;
+}
+
+void RowParser::AddFeature(std::span<const LineCells> lines, const FeatureRule& rule,
+                           FeatureColumn& out, ItemCount& count) {
+  const bool may_miss = rule.entry.missing != MissingFeature::kError;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const LineCell& c = lines[i].cells[rule.cell];
+    if (lines.size() == 1 && AddOne(c, rule, out, count)) return;
+    if (lines.size() > 1 && rule.one_id && c.kind != LineCell::Kind::kList)
+      i += rule.ids.AppendOnes(lines.subspan(i), rule.cell, may_miss, rule.missing_row, out, count);
+    if (i == lines.size()) return;
+    cells_ = &lines[i];
+    AddBag(rule, out, count);
+  }
 }
 
 void RowParser::AddBag(const FeatureRule& rule, FeatureColumn& out, ItemCount& count) {
@@ -280,27 +308,43 @@ int64_t RowParser::Time(size_t cell) {
   return static_cast<int64_t>(whole.negative ? -whole.magnitude : whole.magnitude);
 }
 
-void RowParser::AddRow(int64_t number, RowBlock& block) {
-  for (const DenseRule& rule : rules_->dense()) AddDense(rule, block.dense);
-  for (size_t f = 0; f < block.features.size(); ++f)
-    AddFeature(rules_->features()[f], block.features[f], block.items[f]);
-  for (const LabelRule& rule : rules_->labels()) block.labels.push_back(Label(rule));
-  if (rules_->weight()) block.weight.push_back(ExampleWeight(*rules_->weight()));
-  if (rules_->time()) block.time.push_back(Time(*rules_->time()));
-  block.numbers.push_back(number);
+void RowParser::AddLabels(std::span<const LineCells> lines, std::vector<float>& out) {
+  const size_t width = rules_->labels().size(), begin = out.size();
+  out.resize(begin + lines.size() * width);
+  float* column = out.data() + begin;
+  for (const LabelRule& rule : rules_->labels()) {
+    for (size_t i = 0; i < lines.size(); ++i) {
+      cells_ = &lines[i];
+      column[i * width] = Label(rule);
+    }
+    ++column;
+  }
 }
 
-void RowParser::Append(const LineCells& cells, const CellPlaces& places, int64_t number,
-                       RowBlock& block) {
-  cells_ = &cells;
+void RowParser::AddRows(std::span<const LineCells> lines, RowBlock& block) {
+  AddDense(lines, block.dense);
+  for (size_t f = 0; f < block.features.size(); ++f)
+    AddFeature(lines, rules_->features()[f], block.features[f], block.items[f]);
+  AddLabels(lines, block.labels);
+  for (const LineCells& line : lines) {
+    cells_ = &line;
+    if (rules_->weight()) block.weight.push_back(ExampleWeight(*rules_->weight()));
+    if (rules_->time()) block.time.push_back(Time(*rules_->time()));
+  }
+}
+
+void RowParser::Append(std::span<const LineCells> lines, const CellPlaces& places,
+                       std::span<const int64_t> numbers, RowBlock& block) {
   places_ = &places;
   counts_ = block.items;
   try {
-    AddRow(number, block);
+    AddRows(lines, block);
   } catch (...) {
+    block.Truncate(rules_->layout());
     block.items = counts_;  // items of whole rows alone count
     throw;
   }
+  block.numbers.insert(block.numbers.end(), numbers.begin(), numbers.end());
 }
 
 void RowParser::TakeBack(RowBlock& block) const {

@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_ROWS_ROW_PARSER_H_
 #define TESSERA_DATA_ROWS_ROW_PARSER_H_
-// From the cells of a line to a row: the rules that are the same for all formats of text.
+// From the cells of lines to rows: the rules that are the same for all formats of text.
 #include <memory>
 #include <span>
 #include <string>
@@ -18,9 +18,12 @@ class RowParser {
 
   // Makes a block one without rows, for Append, with room for some. It keeps its memory.
   void Begin(RowBlock& block, int64_t rows) const;
-  // Adds the row with that number. Throws BadLine, after which the block must be truncated.
-  void Append(const LineCells& cells, const CellPlaces& places, int64_t number, RowBlock& block);
-  // Takes back the row that was appended last.
+  // Adds the rows with these numbers, a column after the other, which is faster than a row after
+  // the other. Throws BadLine where a line is bad, of several bad ones for any, and adds nothing
+  // then. REQUIRES: as many numbers as lines.
+  void Append(std::span<const LineCells> lines, const CellPlaces& places,
+              std::span<const int64_t> numbers, RowBlock& block);
+  // Takes back the row that was appended last, alone.
   void TakeBack(RowBlock& block) const;
   // Throws BadLine, which names the feature and the item, if the row that was appended last has an
   // item without an id of its own: a whole number that is no row of its table, and so was taken
@@ -43,10 +46,15 @@ class RowParser {
   std::string_view OneText(size_t cell);
   double OneNumber(size_t cell, const char* expected = kExpectedNumber);
 
-  void AddRow(int64_t number, RowBlock& block);
-  void AddDense(const DenseRule& rule, std::vector<float>& out);
-  void AddNumbers(const DenseRule& rule, std::vector<float>& out);
-  void AddFeature(const FeatureRule& rule, FeatureColumn& out, ItemCount& count);
+  // Adds the rows of all lines, or throws.
+  void AddRows(std::span<const LineCells> lines, RowBlock& block);
+  void AddDense(std::span<const LineCells> lines, std::vector<float>& out);
+  void AddLabels(std::span<const LineCells> lines, std::vector<float>& out);
+  void SetNumbers(const DenseRule& rule, float* out);
+  // Adds a bag of one item; false, with nothing added, where the cell is none.
+  bool AddOne(const LineCell& c, const FeatureRule& rule, FeatureColumn& out, ItemCount& count);
+  void AddFeature(std::span<const LineCells> lines, const FeatureRule& rule, FeatureColumn& out,
+                  ItemCount& count);
   void AddBag(const FeatureRule& rule, FeatureColumn& out, ItemCount& count);
   void AddMissing(const FeatureRule& rule, FeatureColumn& out);
   void AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out, ItemCount& count);
@@ -58,10 +66,10 @@ class RowParser {
   int64_t Time(size_t cell);
 
   std::shared_ptr<const RowRules> rules_;
-  const LineCells* cells_ = nullptr;  // of the line
+  const LineCells* cells_ = nullptr;  // of the line that is read
   const CellPlaces* places_ = nullptr;
   std::vector<std::string_view> items_, weight_items_;  // scratch
-  std::vector<ItemCount> counts_;                       // of the block, before the row
+  std::vector<ItemCount> counts_;                       // of the block, before the rows
 };
 
 }  // namespace tessera

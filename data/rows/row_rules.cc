@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "data/rows/number_text.h"
+#include "data/rows/short_number.h"
 #include "data/rows/text_hash.h"
 #include "runtime/base/check.h"
 
@@ -54,16 +55,15 @@ int64_t IdRule::RowOfNegative(uint64_t magnitude) const {
   return static_cast<int64_t>(rest == 0 ? 0 : rows_ - rest);
 }
 
-inline bool IdRule::ReadWhole(std::string_view item, int64_t& row, ItemCount& count) const {
+inline bool IdRule::ReadWhole(std::string_view item, int64_t& row, int64_t& unknown) const {
   WholeNumber whole;
   if (!internal::ReadShortWhole(item, whole.magnitude) && !ParseWhole(item, whole)) return false;
-  ++count.items;
-  if (rows_ != 0 && (whole.negative || whole.magnitude >= rows_ - shift_)) ++count.unknown;
+  if (rows_ != 0 && (whole.negative || whole.magnitude >= rows_ - shift_)) ++unknown;
   row = whole.negative ? RowOfNegative(whole.magnitude) : RowOf(whole.magnitude);
   return true;
 }
 
-bool IdRule::ReadBoundary(std::string_view item, int64_t& row) const {
+inline bool IdRule::ReadBoundary(std::string_view item, int64_t& row) const {
   uint64_t whole = 0;
   double number = 0;
   if (internal::ReadShortWhole(item, whole) && whole < small_.size()) {
@@ -75,30 +75,44 @@ bool IdRule::ReadBoundary(std::string_view item, int64_t& row) const {
   return true;
 }
 
-bool IdRule::ReadAny(std::string_view item, int64_t& row, ItemCount& count) const {
-  if (kind_ == IdKind::kInt) return ReadWhole(item, row, count);
-  ++count.items;
-  uint64_t value = 0;
-  int64_t word = 0;
+template <typename Fn>
+inline void IdRule::WithReader(Fn&& fn) const {
   switch (kind_) {
-    case IdKind::kHex:
-      if (!ParseHex(item, value)) return false;
-      row = RowOf(value);
-      return true;
-    case IdKind::kText:
-      if (item.empty()) return false;
-      row = RowOf(internal::TextId(item));
-      return true;
-    case IdKind::kVocabulary:
-      word = vocabulary_.FindPadded(item) + 1;
-      if (word == 0) ++count.unknown;
-      row = RowOf(static_cast<uint64_t>(word));
-      return true;
     case IdKind::kInt:
+      return fn([this](std::string_view item, int64_t& row, int64_t& unknown) {
+        return ReadWhole(item, row, unknown);
+      });
+    case IdKind::kHex:
+      return fn([this](std::string_view item, int64_t& row, int64_t&) {
+        uint64_t value = 0;
+        if (!internal::ReadShortHex(item, value) && !ParseHex(item, value)) return false;
+        row = RowOf(value);
+        return true;
+      });
+    case IdKind::kText:
+      return fn([this](std::string_view item, int64_t& row, int64_t&) {
+        row = RowOf(internal::TextId(item));
+        return !item.empty();
+      });
+    case IdKind::kVocabulary:
+      return fn([this](std::string_view item, int64_t& row, int64_t& unknown) {
+        const int64_t word = vocabulary_.FindPadded(item) + 1;
+        unknown += word == 0;
+        row = RowOf(static_cast<uint64_t>(word));
+        return true;
+      });
     case IdKind::kBoundaries:
-      break;
+      return fn([this](std::string_view item, int64_t& row, int64_t&) {
+        return ReadBoundary(item, row);
+      });
   }
-  return ReadBoundary(item, row);
+}
+
+bool IdRule::Read(std::string_view item, int64_t& row, ItemCount& count) const {
+  bool good = false;
+  WithReader([&](auto&& read) { good = read(item, row, count.unknown); });
+  count.items += good;
+  return good;
 }
 
 size_t IdRule::Append(std::span<const std::string_view> items, std::vector<int64_t>& rows,
@@ -107,11 +121,71 @@ size_t IdRule::Append(std::span<const std::string_view> items, std::vector<int64
   rows.resize(begin + items.size());
   int64_t* const out = rows.data() + begin;
   size_t good = 0;
-  if (kind_ == IdKind::kInt)  // the many of a bag
-    while (good < items.size() && ReadWhole(items[good], out[good], count)) ++good;
-  else
-    while (good < items.size() && Read(items[good], out[good], count)) ++good;
+  WithReader([&](auto&& read) {
+    while (good < items.size() && read(items[good], out[good], count.unknown)) ++good;
+  });
+  count.items += static_cast<int64_t>(good);
   return good;
+}
+
+// Numbers of AppendOnes that its loop keeps in registers.
+struct IdRule::Ones {
+  std::span<const LineCells> lines;
+  size_t cell;
+  bool may_miss;
+  std::optional<int64_t> missing_row;
+  int64_t* ids;      // of all bags before
+  int64_t id_count;  // of these
+  int64_t* ends;     // of the lines' bags
+  int64_t items = 0, unknown = 0;
+
+  // Returns how many lines are read.
+  template <typename Read>
+  size_t Fill(Read read) {
+    const bool keeps_missing = missing_row.has_value();
+    const int64_t of_missing = missing_row.value_or(0);
+    int64_t end = id_count, missing = 0, strange = 0;
+    size_t i = 0;
+    for (; i < lines.size(); ++i) {
+      const LineCell& c = lines[i].cells[cell];
+      if (c.kind == LineCell::Kind::kText) {
+        if (!read(c.text(), ids[end], strange)) break;
+        ++end;
+      } else {
+        if (c.kind != LineCell::Kind::kMissing || !may_miss) break;
+        ids[end] = of_missing;
+        end += keeps_missing;
+        missing += keeps_missing;
+      }
+      ends[i] = end;
+    }
+    items = end - id_count - missing;
+    unknown = strange;
+    id_count = end;
+    return i;
+  }
+};
+
+size_t IdRule::AppendOnes(std::span<const LineCells> lines, size_t cell, bool may_miss,
+                          std::optional<int64_t> missing_row, FeatureColumn& out,
+                          ItemCount& count) const {
+  const size_t first = out.ids.size(), bags = out.ends.size();
+  out.ids.resize(first + lines.size());
+  out.ends.resize(bags + lines.size());
+  Ones ones{lines,
+            cell,
+            may_miss,
+            missing_row,
+            out.ids.data(),
+            static_cast<int64_t>(first),
+            out.ends.data() + bags};
+  size_t done = 0;
+  WithReader([&](auto read) { done = ones.Fill(read); });
+  count.items += ones.items;
+  count.unknown += ones.unknown;
+  out.ids.resize(static_cast<size_t>(ones.id_count));
+  out.ends.resize(bags + done);
+  return done;
 }
 
 std::string IdRule::Expected(std::string_view item) const {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "data/batch_builder.h"
+#include "data/rows/line_cells.h"
 #include "data/rows/row_block.h"
-#include "data/rows/short_number.h"
 #include "data/rows/word_table.h"
 #include "data/schema/data_schema.h"
 #include "data/table_row.h"
@@ -55,24 +55,26 @@ class IdRule {
 
   // False for an item that is none; Expected says what was expected. Counts the item. REQUIRES of
   // items: kItemPadding bytes from their first on can be read.
-  bool Read(std::string_view item, int64_t& row, ItemCount& count) const {
-    uint64_t value = 0;
-    if (kind_ != IdKind::kHex || !internal::ReadShortHex(item, value))
-      return ReadAny(item, row, count);
-    ++count.items;
-    row = RowOf(value);
-    return true;
-  }
+  bool Read(std::string_view item, int64_t& row, ItemCount& count) const;
   // Adds the rows of the items to `rows`. Returns how many items were good before the first one
   // that is not.
   size_t Append(std::span<const std::string_view> items, std::vector<int64_t>& rows,
                 ItemCount& count) const;
+  // Adds bags of the one item that the cell of each line is, or, where it is missing, of
+  // `missing_row`, or of none. Returns how many lines were so before the first one that is not: it
+  // has a list, or no item, or, unless `may_miss`, is missing.
+  size_t AppendOnes(std::span<const LineCells> lines, size_t cell, bool may_miss,
+                    std::optional<int64_t> missing_row, FeatureColumn& out, ItemCount& count) const;
   std::string Expected(std::string_view item) const;
   int64_t rows() const { return static_cast<int64_t>(rows_); }  // as given
 
  private:
-  bool ReadAny(std::string_view item, int64_t& row, ItemCount& count) const;
-  bool ReadWhole(std::string_view item, int64_t& row, ItemCount& count) const;
+  struct Ones;
+  // Calls fn(read) with a function bool(item, row, unknown) for items of this kind, so that a loop
+  // over many asks for the kind once.
+  template <typename Fn>
+  void WithReader(Fn&& fn) const;
+  bool ReadWhole(std::string_view item, int64_t& row, int64_t& unknown) const;
   bool ReadBoundary(std::string_view item, int64_t& row) const;
   int64_t RowOf(uint64_t value) const {
     const uint64_t shifted = value + shift_;

@@ -48,9 +48,9 @@ inline bool ReadShortHex(std::string_view text, uint64_t& number) {
       (from(small, '0') & ~from(small, '9' + 1)) | (from(small, 'a') & ~from(small, 'f' + 1));
   if ((digits & kTops) != 0 || (good & kTops) != kTops) return false;
   digits = (digits & 0x0f0f0f0f0f0f0f0f) + 9 * letters;
-  digits = (digits << 4 | digits >> 8) & 0x00ff00ff00ff00ff;  // two digits in each 16 bits
-  digits = (digits << 8 | digits >> 16) & 0x0000ffff0000ffff;
-  number = (digits << 16 | digits >> 32) & 0xffffffff;
+  digits = (digits * (1 + (16 << 8)) >> 8) & 0x00ff00ff00ff00ff;  // two digits in each 16 bits
+  digits = (digits * (1 + (256 << 16)) >> 16) & 0x0000ffff0000ffff;
+  number = digits * (1 + (uint64_t{65536} << 32)) >> 32;
   return true;
 }
 

@@ -85,7 +85,9 @@ class TextRowReader::Parser {
     const DataSchema& schema = reader.rules_->schema();
     if (schema.format == RowFormat::kJsonl)
       json_ = std::make_unique<JsonCells>(reader.rules_->columns(), schema.null);
-    cells_.cells.resize(reader.rules_->columns().size());
+    const size_t columns = reader.rules_->columns().size();
+    cells_.resize(LinesAtOnce(columns));
+    for (LineCells& line : cells_) line.cells.resize(columns);
   }
 
   // Fills piece.block. A line that is bad ends it, unless such lines are skipped.
@@ -95,6 +97,7 @@ class TextRowReader::Parser {
     ForRows(piece.lines, [&](std::string_view line, int64_t row) {
       return !reader_.TakesLine(row) || ParseLine(piece.lines, line, row, *piece.block);
     });
+    AppendRows(piece.lines, *piece.block);
     piece.block->share = piece.share;
   }
 
@@ -116,9 +119,11 @@ class TextRowReader::Parser {
   std::shared_ptr<const RowBlock> Parse(std::span<const RowRun> runs, int64_t rows) {
     auto block = reader_.blocks_->Take();
     rows_.Begin(*block, rows);
-    for (const auto& [from, begin, end] : runs)
+    for (const auto& [from, begin, end] : runs) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
         if (!ParseLine(*from->lines, from->lines->rows[i], from->numbers[i], *block)) return block;
+      if (!AppendRows(*from->lines, *block)) return block;
+    }
     return block;
   }
 
@@ -135,29 +140,68 @@ class TextRowReader::Parser {
     }
   }
 
-  // False where the line ends the block.
+  // How many lines are parsed at once: their cells stay in a core's second cache. The texts of JSON
+  // are there until the next line is read, and some filters look at each row.
+  size_t LinesAtOnce(size_t columns) const {
+    constexpr size_t kMost = 64, kCells = 2048;
+    const bool looks =
+        reader_.files_.filter != nullptr && reader_.files_.filter->by() != SplitBy::kRandom;
+    return json_ != nullptr || looks ? 1 : std::clamp(kCells / (columns + 1), size_t{1}, kMost);
+  }
+
+  // Reads a line's cells; its row is added with those of other lines, by AppendRows at the latest.
+  // False where a line ends the block.
   bool ParseLine(const RowLines& lines, std::string_view line, int64_t row, RowBlock& block) {
-    const auto end = [&](const std::string& why) {
-      const int64_t number = lines.text.first_line + row - lines.first_row;
-      block.error = Format("{}:{}: {}", lines.text.path, number, why);
-      return false;
-    };
-    if (std::ssize(line) > TextPieces::kMostLineBytes) return end(TextPieces::TooLong());
+    if (std::ssize(line) > TextPieces::kMostLineBytes)
+      return AppendRows(lines, block) && End(lines, row, TextPieces::TooLong(), block);
+    LineCells& cells = cells_[numbers_.size()];
     try {
       if (json_ != nullptr)
-        json_->Read(line, cells_);
+        json_->Read(line, cells);
       else
-        columns_.Read(line, *lines.columns, cells_);
-      rows_.Append(cells_, json_ != nullptr ? places_ : lines.columns->places, row, block);
-      if (!reader_.TakesLastRow(block)) rows_.TakeBack(block);
-      return true;
+        columns_.Read(line, *lines.columns, cells);
     } catch (const BadLine& bad) {
-      block.Truncate(reader_.rules_->layout());
-      if (!reader_.files_.skip_bad_lines)
-        return end(bad.what() + std::string(line.empty() ? kSkipsBlank : ""));
-      block.skipped[bad.reason()].push_back(row);
-      return true;
+      return AppendRows(lines, block) &&
+             LeaveOut(lines, row, bad, line.empty() ? kSkipsBlank : "", block);
     }
+    numbers_.push_back(row);
+    return numbers_.size() < cells_.size() || AppendRows(lines, block);
+  }
+
+  // Adds the rows of the lines that are read: all at once, or, where one is bad, one after the
+  // other, which finds the first. False where a line ends the block.
+  bool AppendRows(const RowLines& lines, RowBlock& block) {
+    const CellPlaces& places = json_ != nullptr ? places_ : lines.columns->places;
+    size_t count = numbers_.size();
+    bool goes_on = true;
+    for (size_t done = 0; goes_on && done < numbers_.size();) {
+      try {
+        rows_.Append(std::span(cells_).subspan(done, count), places,
+                     std::span(numbers_).subspan(done, count), block);
+        if (!reader_.TakesLastRow(block)) rows_.TakeBack(block);
+        done += count;
+      } catch (const BadLine& bad) {
+        if (count == 1) goes_on = LeaveOut(lines, numbers_[done++], bad, "", block);
+        count = 1;
+      }
+    }
+    numbers_.clear();
+    return goes_on;
+  }
+
+  // Leaves a bad line out. False where it ends the block instead.
+  bool LeaveOut(const RowLines& lines, int64_t row, const BadLine& bad, const std::string& hint,
+                RowBlock& block) {
+    if (!reader_.files_.skip_bad_lines) return End(lines, row, bad.what() + hint, block);
+    block.skipped[bad.reason()].push_back(row);
+    return true;
+  }
+
+  // Ends the block before a row, and returns false.
+  static bool End(const RowLines& lines, int64_t row, const std::string& why, RowBlock& block) {
+    const int64_t number = lines.text.first_line + row - lines.first_row;
+    block.error = Format("{}:{}: {}", lines.text.path, number, why);
+    return false;
   }
 
   const TextRowReader& reader_;
@@ -165,7 +209,8 @@ class TextRowReader::Parser {
   CellPlaces places_;  // of JSON
   ColumnCells columns_;
   std::unique_ptr<JsonCells> json_;
-  LineCells cells_;
+  std::vector<LineCells> cells_;  // of lines that are parsed at once
+  std::vector<int64_t> numbers_;  // of those that are read
 };
 
 // ---- all pieces

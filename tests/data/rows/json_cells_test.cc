@@ -26,7 +26,7 @@ std::string CellsOf(JsonCells& reader, std::string line) {
   }
   for (const LineCell& cell : cells.cells) {
     if (cell.kind == LineCell::Kind::kMissing) text += "- ";
-    if (cell.kind == LineCell::Kind::kText) text += std::string(cell.text) + " ";
+    if (cell.kind == LineCell::Kind::kText) text += std::string(cell.text()) + " ";
     if (cell.kind != LineCell::Kind::kList) continue;
     text += "[";
     for (const std::string_view item : cells.ItemsOf(cell)) text += std::string(item) + ",";
