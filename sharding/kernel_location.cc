@@ -20,4 +20,11 @@ EmbeddingLocation LocationUnder(ComputeKernel kernel, EmbeddingLocation location
   TESSERA_FAIL("unknown ComputeKernel {}", static_cast<int>(kernel));
 }
 
+EmbeddingLocation LocationIn(const ShardingPlan* plan, const std::string& table,
+                             EmbeddingLocation location) {
+  if (plan == nullptr) return location;
+  const auto found = plan->tables.find(table);
+  return found == plan->tables.end() ? location : LocationUnder(found->second.kernel, location);
+}
+
 }  // namespace tessera

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <variant>
 
+#include "embedding/config/placement.h"
+#include "runtime/base/check.h"
+#include "sharding/kernel_location.h"
 #include "sharding/managed_collision/make_managed_tables.h"
+#include "sharding/plan/column_cuts.h"
 #include "sharding/plan/hash_parts.h"
 #include "sharding/plan/torchrec_plan.h"
 
@@ -87,6 +92,24 @@ ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
                "row_wise, table_row_wise, column_wise and data_parallel",
                choice));
   return ReadPlanFile(choice, layout, tables);
+}
+
+void CheckPlanOfRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& plan) {
+  for (const EmbeddingBagConfig& table : tables) {
+    const TableSharding& sharding = plan.tables.at(table.name);
+    const std::string rule = RuleName(table.optimizer);
+    const bool is_dense = std::holds_alternative<Dense>(table.optimizer),
+               is_copied = sharding.type == ShardingType::kDataParallel;
+    CheckColumnCut(table.name, sharding, table.embedding_dim, rule);
+    if (sharding.kernel == ComputeKernel::kDense && !is_dense && !is_copied)
+      throw Error(
+          Format("plan: table {}: its kernel is dense, its rule {}; expected another "
+                 "kernel, or the rule dense",
+                 table.name, rule));
+    if (is_dense && IsCached(LocationIn(&plan, table.name, table.location)))
+      throw Error(Format("plan: table {}: its kernel {} is for rules that update rows, not for {}",
+                         table.name, ToString(sharding.kernel), rule));
+  }
 }
 
 void CheckPlanOfRawIds(std::span<const EmbeddingBagConfig> tables,

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "embedding/config/embedding_configs.h"
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "sharding/plan/plan_makers.h"
 
@@ -21,6 +22,10 @@ namespace tessera {
 ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
                            std::span<const TableShape> tables,
                            const ManagedTableConfigs& managed = {});
+
+// Throws Error for tables whose rule does not go with the plan: columns cut of one that needs whole
+// rows, the kernel dense of another rule, and a cache or a disk of one that updates no rows.
+void CheckPlanOfRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& plan);
 
 // Throws Error for tables of raw ids that ranks cannot take under the plan: those in no parts, and
 // those of which the plan cuts a part.

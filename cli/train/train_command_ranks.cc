@@ -25,6 +25,7 @@
 #include "train/agreement.h"
 #include "train/groups/rank_groups.h"
 #include "train/pipeline/pipeline_kind.h"
+#include "train/pipeline/trainer_pipeline.h"
 #include "train/ranks_plan.h"
 
 namespace tessera::cli {
@@ -201,6 +202,8 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
   CheckAgreement(comm, FactsOf(ranks.plan));
   CallAlikeSync(comm, [&] {
     CheckPlanOfRawIds(config.tables, config.managed_collision, ranks.plan);
+    CheckPlanOfRules(config.tables, ranks.plan);
+    CheckPipelineKind(ParsePipelineKind(flags.pipeline), config, &ranks.plan);
     if (NumGroups(flags) > 1) CheckGroupTables(config, &ranks.plan);
   });
   if (NumGroups(flags) > 1) {

@@ -57,6 +57,19 @@ EOM
 run 0 train --config small.json --trace plain.json
 json plain.json '{"data", "step", "lookup"} <= {e["name"] for e in d["traceEvents"]}'
 
+# ---- what semi_sync does not go with is said before the start, and by --dry-run
+for setting in 'tables[0].location="DISK"' 'optimizer.sparse={"name":"counter_rowwise_adagrad"}'; do
+  for more in --dry-run "--ranks 2"; do
+    fails_saying "but the pipeline semi_sync looks rows up before the step" train \
+      --config small.json --pipeline semi_sync --set "$setting" $more
+    lacks out dense
+  done
+done
+run 0 train --config small.json --ranks 2 --plan row_wise --save-plan in_memory.json
+sed 's/"fused"/"key_value"/' in_memory.json >on_disk.json
+fails_saying "(DISK): its rows pass through a cache, which holds those of one training batch at a \
+time, but the pipeline semi_sync" train --config small.json --ranks 2 --plan on_disk.json \
+  --pipeline semi_sync --dry-run
 fails_saying "expected none, base, sparse_dist, prefetch or semi_sync" train --config small.json \
   --pipeline fast
 fails_saying "/proc/no/trace.json" train --config small.json --trace /proc/no/trace.json

@@ -28,13 +28,6 @@ void CheckGroupRule(const EmbeddingBagConfig& table) {
     Refuse(rule, "nobody has said that what a plugin's rule remembers can be averaged");
 }
 
-EmbeddingLocation LocationOf(const EmbeddingBagConfig& table, const ShardingPlan* plan) {
-  if (plan == nullptr) return table.location;
-  const auto found = plan->tables.find(table.name);
-  return found == plan->tables.end() ? table.location
-                                     : LocationUnder(found->second.kernel, table.location);
-}
-
 }  // namespace
 
 void CheckGroupSize(int ranks, int group_size) {
@@ -58,7 +51,7 @@ void CheckGroupTables(const TrainConfig& config, const ShardingPlan* plan) {
     if (config.managed_collision.contains(table.name))
       Refuse("managed_collision of table " + table.name,
              "each group would give its rows to other raw ids");
-    if (LocationOf(table, plan) == EmbeddingLocation::kDisk)
+    if (LocationIn(plan, table.name, table.location) == EmbeddingLocation::kDisk)
       Refuse(Format("table {} on a disk (location DISK, or key_value in a plan)", table.name),
              "copies of tables are averaged in memory");
     if (table.stochastic_rounding)

@@ -3,9 +3,13 @@
 #include <utility>
 #include <variant>
 
+#include "embedding/config/placement.h"
+#include "embedding/table/table_start.h"
+#include "runtime/base/check.h"
 #include "runtime/context.h"
 #include "runtime/files/trace.h"
 #include "runtime/tensor.h"
+#include "sharding/kernel_location.h"
 #include "train/pipeline/train_pipeline.h"
 
 namespace tessera {
@@ -86,8 +90,14 @@ class PipelinedSteps final : public TrainerSteps {
   std::unique_ptr<Pipeline> pipeline_;
 };
 
+[[noreturn]] void RefuseSemiSync(const std::string& why) {
+  throw Error(why +
+              ", but the pipeline semi_sync looks rows up before the step of the batch before; "
+              "expected --pipeline none, base, sparse_dist or prefetch");
+}
+
 std::unique_ptr<PipelinedEmbeddings> EmbeddingsOf(Trainer& trainer, PipelineKind kind) {
-  CheckPipelineKind(kind, trainer.config());
+  CheckPipelineKind(kind, trainer.config(), trainer.ranks() ? &trainer.ranks()->plan : nullptr);
   if (trainer.num_groups() > 1) CheckGroupPipeline(kind);
   if (kind == PipelineKind::kNone || kind == PipelineKind::kBase) return nullptr;
   // Position weights change in each step: nothing that depends on them is begun ahead.
@@ -119,7 +129,7 @@ Loop LoopOf(Trainer& trainer, DataSource& source, bool scored) {
 
 }  // namespace
 
-void CheckPipelineKind(PipelineKind kind, const TrainConfig& config) {
+void CheckPipelineKind(PipelineKind kind, const TrainConfig& config, const ShardingPlan* plan) {
   if (config.accumulate_steps > 1 && kind != PipelineKind::kNone && kind != PipelineKind::kBase)
     throw Error(
         Format("train.accumulate_steps: {} beside the pipeline {}, which brings the rows of a "
@@ -127,17 +137,23 @@ void CheckPipelineKind(PipelineKind kind, const TrainConfig& config) {
                config.accumulate_steps, ToString(kind)));
   if (kind != PipelineKind::kSemiSync) return;
   if (!config.model.position_weights.empty())
-    throw Error(
-        Format("feature {}: its position_weights are learned in each step, but the pipeline "
-               "semi_sync looks rows up before the step of the batch before; expected --pipeline "
-               "none, base, sparse_dist or prefetch",
-               config.model.position_weights.begin()->first));
-  if (config.managed_collision.empty()) return;
-  throw Error(
-      Format("table {}: its raw ids (managed_collision) find their rows inside the step, but the "
-             "pipeline semi_sync looks rows up before the step of the batch before; expected "
-             "--pipeline none, base, sparse_dist or prefetch",
-             config.managed_collision.begin()->first));
+    RefuseSemiSync(Format("feature {}: its position_weights are learned in each step",
+                          config.model.position_weights.begin()->first));
+  if (!config.managed_collision.empty())
+    RefuseSemiSync(
+        Format("table {}: its raw ids (managed_collision) find their rows inside the step",
+               config.managed_collision.begin()->first));
+  for (const EmbeddingBagConfig& table : config.tables) {
+    const EmbeddingLocation location = LocationIn(plan, table.name, table.location);
+    if (IsCached(location))
+      RefuseSemiSync(
+          Format("table {} ({}): its rows pass through a cache, which holds those of "
+                 "one training batch at a time",
+                 table.name, ToString(location)));
+    if (internal::ActsBeforeLookup(table.optimizer))
+      RefuseSemiSync(Format("table {}: its rule {} changes rows before they are looked up",
+                            table.name, RuleName(table.optimizer)));
+  }
 }
 
 TrainerPipeline::TrainerPipeline(Trainer& trainer, PipelineKind kind)

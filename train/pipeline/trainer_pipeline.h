@@ -35,9 +35,11 @@ class TrainerSteps {
   virtual void Settle() = 0;
 };
 
-// Throws Error, naming the table, for raw ids and a kind that looks rows up ahead of the step, in
-// which these ids find theirs.
-void CheckPipelineKind(PipelineKind kind, const TrainConfig& config);
+// Throws Error, naming the table, for a kind that looks rows up ahead of the step, and raw ids,
+// which find their rows in the step, rows that pass through a cache, also where the plan says so,
+// and a rule that changes rows before they are looked up. `plan`: of ranks.
+void CheckPipelineKind(PipelineKind kind, const TrainConfig& config,
+                       const ShardingPlan* plan = nullptr);
 
 // A pipeline of one trainer, which outlives it; every rank makes one.
 class TrainerPipeline {

@@ -51,7 +51,7 @@ void CheckCanDigest(const TrainConfig& config, Device device, int groups) {
 
 void CheckCanDigest(const TrainConfig& config, const ShardingPlan& plan) {
   for (const EmbeddingBagConfig& table : config.tables) {
-    if (IsCached(LocationUnder(plan.tables.at(table.name).kernel, table.location)))
+    if (IsCached(LocationIn(&plan, table.name, table.location)))
       Refuse(Format("kernel {} of table {} in the plan",
                     ToString(plan.tables.at(table.name).kernel), table.name));
     if (std::holds_alternative<tessera::Dense>(table.optimizer))

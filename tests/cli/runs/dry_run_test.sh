@@ -126,5 +126,21 @@ same_files fails_saying "its raw ids are in no parts, but over ranks they have t
 same_files fails_saying "is sharded data_parallel, but its raw ids become rows on one rank each" \
   "${raw[@]}" --set managed_collision.num_parts=3 --plan data_parallel
 
+# A plan that a table's rule does not go with.
+planned=("${train[@]}" --ranks 2 --data rows.tsv)
+halves='{"sharding_type": "column_wise", "compute_kernel": "fused", "shards": [
+  {"rank": 0, "offset": [0, 0], "size": [51, 2]}, {"rank": 1, "offset": [0, 2], "size": [51, 2]}]}'
+echo "{\"tessera_sharding_plan\": 1, \"world_size\": 2, \"local_size\": 2,
+  \"tables\": {\"a\": $halves, \"b\": $halves}}" >halves.json
+same_files fails_saying "its rule emainplace_rowwise_adagrad needs whole rows" "${planned[@]}" \
+  --dry-run --plan halves.json --set 'optimizer.sparse={"name":"emainplace_rowwise_adagrad"}'
+run 0 "${planned[@]}" --plan row_wise --save-plan plan.json
+sed 's/"fused"/"dense"/' plan.json >dense.json
+same_files fails_saying ": its kernel is dense, its rule rowwise_adagrad; expected another kernel, \
+or the rule dense" "${planned[@]}" --dry-run --plan dense.json
+sed 's/"fused"/"key_value"/' plan.json >on_disk.json
+same_files fails_saying ": its kernel key_value is for rules that update rows, not for dense" \
+  "${planned[@]}" --dry-run --plan on_disk.json --set 'optimizer.sparse={"name":"dense"}'
+
 same_files fails_saying "rows: expected an integer above 0, got 0" "${train[@]}" --dry-run \
   --set tables[0].rows=0
