@@ -15,14 +15,14 @@ constexpr int64_t kRows = 700;
 
 // Each kind of column has cells that are good, missing, rare or, in the end, bad.
 const std::vector<std::vector<std::string>> kCells = {
-    {"1", "2.5", "7000", "", "123456789", "x"},           // dense, by its logarithm
-    {"12", "-3", "99999999999", "", "007", "1.5"},        // int
-    {"ab12", "FF", "0123456789abcdef", "", "00", "g"},    // hex
-    {"u", "ein langer Text von vielen Bytes", "v", ""},   // text
-    {"F", "M", "", "ein Wort, das es nicht gibt", "N"},   // vocabulary
-    {"17", "18", "65", "", "1e3", "alt"},                 // boundaries
-    {"a|b", "", "|", "a", "c|a|F", "b|b|b|b|b|b|b"},      // a bag
-    {"1", "0", "1", "0.25", "0", "1", "0", "1", "ja"},    // label
+    {"1", "2.5", "7000", "", "123456789", "x"},          // dense, by its logarithm
+    {"12", "-3", "99999999999", "", "007", "1.5"},       // int
+    {"ab12", "FF", "0123456789abcdef", "", "00", "g"},   // hex
+    {"u", "ein langer Text von vielen Bytes", "v", ""},  // text
+    {"F", "M", "", "ein Wort, das es nicht gibt", "N"},  // vocabulary
+    {"17", "18", "65", "", "1e3", "alt"},                // boundaries
+    {"a|b", "", "|", "a", "c|a|F", "b|b|b|b|b|b|b"},     // a bag
+    {"1", "0", "1", "0.25", "0", "1", "0", "1", "ja"},   // label
 };
 
 // `bad`: the share of lines that may have the last cells of the lists.
@@ -48,15 +48,19 @@ std::shared_ptr<const RowRules> Rules(const std::string& format, const std::stri
   return std::make_shared<const RowRules>(
       ParseDataSchema(R"({"format": ")" + format + R"(", "columns": ["d", "i", "h", "t", "v", "b",
         "g", "y"], "dense": [{"name": "d", "transform": "log1p"}],
-        "features": [{"name": "i")" + rest + R"(, {"name": "h", "ids": "hex")" + rest +
+        "features": [{"name": "i")" +
+                      rest + R"(, {"name": "h", "ids": "hex")" + rest +
                       R"(, {"name": "t", "ids": "text")" + rest +
                       R"(, {"name": "v", "vocabulary": ["F", "M"])" + rest +
                       R"(, {"name": "b", "boundaries": [18, 25, 65])" + rest +
                       R"(, {"name": "g", "vocabulary": ["a", "b"], "separator": "|")" + rest +
                       R"(], "labels": ["y"]})"),
-      std::vector<CategoricalFeature>{
-          {"i", 50, false}, {"h", 999, false}, {"t", 0, true}, {"v", 4, false}, {"b", 5, false},
-          {"g", 4, false}});
+      std::vector<CategoricalFeature>{{"i", 50, false},
+                                      {"h", 999, false},
+                                      {"t", 0, true},
+                                      {"v", 4, false},
+                                      {"b", 5, false},
+                                      {"g", 4, false}});
 }
 
 // All batches, counts and the error of the file.
