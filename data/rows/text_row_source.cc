@@ -68,11 +68,10 @@ class TextRowSource::Plain final : public Feed {
     }
     block = blocks_.back().get();
     row = next_++;
+    next_row_ = block->numbers[static_cast<size_t>(row)] + 1;
     return true;
   }
-  int64_t next_row() const override {
-    return blocks_.back()->numbers[static_cast<size_t>(next_ - 1)] + 1;
-  }
+  int64_t next_row() const override { return next_row_; }
   std::optional<double> fraction() const override {
     return blocks_.back()->share.Before(next_row());
   }
@@ -84,6 +83,7 @@ class TextRowSource::Plain final : public Feed {
  private:
   std::vector<std::shared_ptr<const RowBlock>> blocks_;  // rows are given out of the last
   int64_t next_ = 0;
+  int64_t next_row_ = 0;  // the last block may have no rows
 };
 
 class TextRowSource::Shuffled final : public Feed {
