@@ -304,6 +304,8 @@ std::string QuotedJson(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string ErrorJson(const std::string& what) { return "{\"error\":" + QuotedJson(what) + "}"; }
+std::string ErrorJson(const std::string& what) {
+  return "{\"error\":" + Json(what).dump(-1, ' ', true, Json::error_handler_t::replace) + "}";
+}
 
 }  // namespace tessera::serve
