@@ -172,14 +172,17 @@ class Training {
     verifier.reset();
   }
 
-  // Changes the last bit of the first weight of a table, on one rank.
+  // Changes the last bit of the first weight of the first table, on one rank that has it.
   void FlipBit(Trainer& trainer) const {
-    if (trainer.comm() != nullptr && !IsLeader(*trainer.comm())) return;
+    const auto flip = [](const TableBatchedEmbedding& tables, int index) {
+      *static_cast<unsigned char*>(tables.rows().part(index, 0).tensor.raw_data()) ^= 1;
+    };
     const auto* const sharded = trainer.model().sharded();
-    const TableBatchedEmbedding& tables = sharded == nullptr
-                                              ? trainer.model().embedding_bag_collection().tables()
-                                              : *sharded->tables().parts().front();
-    *static_cast<unsigned char*>(tables.rows().part(0, 0).tensor.raw_data()) ^= 1;
+    if (sharded == nullptr) return flip(trainer.model().embedding_bag_collection().tables(), 0);
+    for (const HeldShard& held : sharded->tables().shards())
+      if (held.table == config_.tables.front().name && held.shard.row_offset == 0 &&
+          held.shard.column_offset == 0 && (!held.replicated || IsLeader(*trainer.comm())))
+        flip(*held.tables, held.index);
   }
 
   std::unique_ptr<Trainer> MakeTrainer(Context& ctx, Communicator* comm,
