@@ -40,9 +40,7 @@ void Read(Context& ctx, const TablesState& state, const TableBatch& batch,
   batch.StartRows(state);
   const ScratchVector<LookupFeature> features = batch.Features(state, outputs);
   LookupArgs args = batch.Args(features);
-  const Tensor owed = training
-                          ? PendingDecayWeights(ctx, state, batch, features, state.options.weighted)
-                          : Tensor();
+  const Tensor owed = training ? PendingDecayWeights(ctx, state, batch, features) : Tensor();
   if (owed) args.weights = owed.data<float>();
   LookupAll(ctx, args);
   if (!training) batch.cached().Release(ctx, state, /*updated=*/false);

@@ -76,9 +76,8 @@ struct GrowingGiven {
 };
 inline constexpr int64_t kGivenNumbers = sizeof(GrowingGiven) / sizeof(int64_t);
 struct GrowingInserted {
-  Tensor rows;  // i64 [N]
-  Tensor
-      given;  // i64 [kGivenNumbers + most rows]: GrowingGiven, and rows in the order of their ids
+  Tensor rows;   // i64 [N]
+  Tensor given;  // i64 [kGivenNumbers + most rows]: GrowingGiven, and rows in their ids' order
 };
 
 // Makes an index with these rows in use; each [n], i64, on any device. numbers: with all slots new.

@@ -84,14 +84,13 @@ void SweepForRules(Context& ctx, TablesState& state) {
 }
 
 Tensor PendingDecayWeights(Context& ctx, const TablesState& state, const TableBatch& batch,
-                           std::span<const LookupFeature> features, bool weighted) {
+                           std::span<const LookupFeature> features) {
   TablesByStep owing;
   for (size_t t = 0; t < state.tables.size(); ++t)
     if (IsFirstToOweDecay(state, t))
       owing[state.tables[t].iter].push_back(batch.UpdateOf(state, static_cast<int>(t)));
   Tensor owed;
   LookupArgs lookup = batch.Args(features);
-  if (!weighted) lookup.weights = nullptr;
   for (const auto& [step, tables] : owing) {
     const Tensor next = OwedWeights(ctx, lookup, tables, step);
     if (!next) continue;

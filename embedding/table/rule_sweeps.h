@@ -21,9 +21,9 @@ bool ActsInSomeSteps(const EmbeddingTable& table);
 void SweepForRules(Context& ctx, TablesState& state);
 
 // Returns the weights of ids that a training forward reads with where rows owe decay (OwedWeights),
-// undefined if none does. `weighted`: they are multiplied by the batch's own weights.
+// undefined if none does.
 Tensor PendingDecayWeights(Context& ctx, const TablesState& state, const TableBatch& batch,
-                           std::span<const LookupFeature> features, bool weighted);
+                           std::span<const LookupFeature> features);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_TABLE_RULE_SWEEPS_H_

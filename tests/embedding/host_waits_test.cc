@@ -62,6 +62,15 @@ class HostWaitsTest : public ::testing::Test {
     }
     return waits;
   }
+  // Waits in a training forward of 50 raw ids, of which 20 are new in each step.
+  int64_t WaitsOfStep(ManagedCollisionModule& module, int64_t step) {
+    std::vector<int64_t> ids(50);
+    std::iota(ids.begin(), ids.end(), 20 * step);
+    const Tensor given = Tensor::From(ctx_, ids);
+    const int64_t before = cuda_emulation::Stats().syncs;
+    module.Forward(ctx_, {&given, 1}, /*training=*/true);
+    return cuda_emulation::Stats().syncs - before;
+  }
 
   Context ctx_{{.device = Device::Cuda()}};
 };
@@ -119,12 +128,7 @@ TEST_F(HostWaitsTest, NoneOfMchBetweenEvictionsAndFewInOne) {
         {.zch_size = 40, .eviction_policy = {eviction}, .eviction_interval = 4});
     int64_t between = 0;
     for (int64_t step = 1; step <= 12; ++step) {
-      std::vector<int64_t> ids(50);
-      std::iota(ids.begin(), ids.end(), 20 * step);
-      const Tensor given = Tensor::From(ctx_, ids);
-      const int64_t before = cuda_emulation::Stats().syncs;
-      mch.Forward(ctx_, {&given, 1}, /*training=*/true);
-      const int64_t waits = cuda_emulation::Stats().syncs - before;
+      const int64_t waits = WaitsOfStep(mch, step);
       if (step % 4 == 0)
         EXPECT_LE(waits, 8);
       else if (step > 1)  // the first moves the list to the device
@@ -143,14 +147,7 @@ TEST_F(HostWaitsTest, NoneOfHashZchWithoutEvictionAndOneReadWithIt) {
                                        .single_ttl = eviction == HashZchEviction::kNone ? 0 : 9,
                                        .clock = HashZchClock::kForwards});
     int64_t waits = 0;
-    for (int64_t step = 1; step <= 8; ++step) {
-      std::vector<int64_t> ids(50);
-      std::iota(ids.begin(), ids.end(), 20 * step);
-      const Tensor given = Tensor::From(ctx_, ids);
-      const int64_t before = cuda_emulation::Stats().syncs;
-      zch.Forward(ctx_, {&given, 1}, /*training=*/true);
-      waits += cuda_emulation::Stats().syncs - before;
-    }
+    for (int64_t step = 1; step <= 8; ++step) waits += WaitsOfStep(zch, step);
     EXPECT_EQ(waits, eviction == HashZchEviction::kNone ? 0 : 8 * 2) << ToString(eviction);
     EXPECT_GT(zch.NumIdsSync(ctx_), 100);
   }
