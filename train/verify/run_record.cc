@@ -68,7 +68,8 @@ bool ChangesNoBit(const ConfigKey& key) {
          key.key.starts_with("evaluation");
 }
 
-// "cut at rows 0, 30", "cut at columns 0, 8": where parts begin; "" for a table of one part, or of copies.
+// "cut at rows 0, 30", "cut at columns 0, 8": where parts begin; "" for a table of one part, or of
+// copies.
 std::string CutsOf(const TableSharding& sharding) {
   if (sharding.type == ShardingType::kDataParallel) return "";
   std::set<int64_t> rows, columns;

@@ -1,6 +1,4 @@
 // A growing index on each device, held against its rules over a std::map.
-#include "embedding/managed_collision/growing_index.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "embedding/managed_collision/growing_index.h"
 #include "tests/embedding/managed_collision/raw_ids.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/error_of.h"
