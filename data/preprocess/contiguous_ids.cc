@@ -4,18 +4,15 @@
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/base/hash.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kInfrequent = 1, kFirstNumber = 2;
 
-// The finalizer of splitmix64.
 uint64_t HashOf(int64_t id) {
-  uint64_t h = static_cast<uint64_t>(id) + 0x9e3779b97f4a7c15u;
-  h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
-  h = (h ^ h >> 27) * 0x94d049bb133111ebu;
-  return h ^ h >> 31;
+  return internal::MixedBits(static_cast<uint64_t>(id) + internal::kGoldenRatio);
 }
 
 // How often each id came, and where first. Open addressing, linear probing.

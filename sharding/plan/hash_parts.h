@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/base/hash.h"
 #include "runtime/base/host_device.h"
 #include "sharding/plan/plan.h"
 #include "sparse/ops/divider.h"
@@ -21,13 +22,10 @@ struct HashParts {
   int64_t num_parts = 0;  // 0: ids are row numbers
   int64_t rows_a_part = 0;
 
-  // A bijection (Steele and Vigna's mix 13 of a multiple of id + 1), unlike the hashes by which
-  // modules of managed collision find ids: all ids of a part agree in its leading bits.
+  // A bijection (MixedBits of a multiple of id + 1), unlike the hashes by which modules of managed
+  // collision find ids: all ids of a part agree in its leading bits.
   TESSERA_HD static uint64_t Hash(int64_t id) {
-    uint64_t h = (static_cast<uint64_t>(id) + 1) * 0x9e3779b97f4a7c15ull;
-    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9ull;
-    h = (h ^ h >> 27) * 0x94d049bb133111ebull;
-    return h ^ h >> 31;
+    return internal::MixedBits((static_cast<uint64_t>(id) + 1) * internal::kGoldenRatio);
   }
   TESSERA_HD int64_t PartOf(int64_t id) const {
     const auto product =

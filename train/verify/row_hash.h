@@ -1,21 +1,14 @@
 #ifndef TESSERA_TRAIN_VERIFY_ROW_HASH_H_
 #define TESSERA_TRAIN_VERIFY_ROW_HASH_H_
-// The hash of a row: Σ over its columns c of Mix(bits of the element in c, c), in the field of
-// located_sum.h, so that blocks of columns, which ranks may hold, add up to the hash of the row.
+// The hash of a row: Σ over its columns c of MixedBits(the element's bits + (c + 1) kGoldenRatio),
+// in the field of located_sum.h, so that blocks of columns, which ranks may hold, add up to it.
 #include <cstdint>
 #include <cstring>
 
+#include "runtime/base/hash.h"
 #include "train/verify/located_sum.h"
 
 namespace tessera {
-
-// Numbers that differ give results that differ, as each step can be undone.
-inline uint64_t Mix(uint64_t bits, uint64_t column) {
-  uint64_t z = bits + (column + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 // The hash of a row's elements, of which the first one lies in `first_column`.
 template <typename Bits>
@@ -24,7 +17,8 @@ uint64_t HashOfColumns(const char* data, int64_t columns, int64_t first_column) 
   for (int64_t c = 0; c < columns; ++c) {
     Bits bits;
     std::memcpy(&bits, data + c * static_cast<int64_t>(sizeof bits), sizeof bits);
-    sum += Mix(bits, static_cast<uint64_t>(first_column + c));
+    const auto column = static_cast<uint64_t>(first_column + c);
+    sum += internal::MixedBits(bits + (column + 1) * internal::kGoldenRatio);
   }
   return LocatedSum::ElementOf(sum);
 }
