@@ -16,7 +16,7 @@ std::string LineWith(int column, const std::string& text) {
   return line;
 }
 
-std::string ErrorOf(const std::string& line) {
+std::string ErrorOfLine(const std::string& line) {
   ClickRow row;
   const auto error = ParseCriteoLine(line, row);
   return error ? Describe(*error, line) : "";
@@ -65,29 +65,33 @@ TEST(CriteoLine, ReadsSixteenDigits) {
 }
 
 TEST(CriteoLine, ErrorsNameTheColumnAndWhatCame) {
-  EXPECT_EQ(ErrorOf(LineWith(0, "2")), "column 1 (label): expected a label, 0 or 1, got '2'");
-  EXPECT_EQ(ErrorOf(LineWith(0, "")), "column 1 (label): expected a label, 0 or 1, got ''");
-  EXPECT_EQ(ErrorOf(LineWith(0, "10")), "column 1 (label): expected a label, 0 or 1, got '10'");
-  EXPECT_EQ(ErrorOf(LineWith(2, "1.5")), "column 3 (integer 2): expected an integer, got '1.5'");
-  EXPECT_EQ(ErrorOf(LineWith(13, "-")), "column 14 (integer 13): expected an integer, got '-'");
-  EXPECT_EQ(ErrorOf(LineWith(13, " 1")), "column 14 (integer 13): expected an integer, got ' 1'");
-  EXPECT_EQ(ErrorOf(LineWith(1, "1234567890123456789")),
+  EXPECT_EQ(ErrorOfLine(LineWith(0, "2")), "column 1 (label): expected a label, 0 or 1, got '2'");
+  EXPECT_EQ(ErrorOfLine(LineWith(0, "")), "column 1 (label): expected a label, 0 or 1, got ''");
+  EXPECT_EQ(ErrorOfLine(LineWith(0, "10")), "column 1 (label): expected a label, 0 or 1, got '10'");
+  EXPECT_EQ(ErrorOfLine(LineWith(2, "1.5")),
+            "column 3 (integer 2): expected an integer, got '1.5'");
+  EXPECT_EQ(ErrorOfLine(LineWith(13, "-")), "column 14 (integer 13): expected an integer, got '-'");
+  EXPECT_EQ(ErrorOfLine(LineWith(13, " 1")),
+            "column 14 (integer 13): expected an integer, got ' 1'");
+  EXPECT_EQ(ErrorOfLine(LineWith(1, "1234567890123456789")),
             "column 2 (integer 1): expected an integer, got '1234567890123456789'");
-  EXPECT_EQ(ErrorOf(LineWith(14, "xyz")),
+  EXPECT_EQ(ErrorOfLine(LineWith(14, "xyz")),
             "column 15 (category 1): expected a hexadecimal value of at most 16 digits, got 'xyz'");
-  EXPECT_EQ(ErrorOf(LineWith(39, "0ffffffffffffffff")),
+  EXPECT_EQ(ErrorOfLine(LineWith(39, "0ffffffffffffffff")),
             "column 40 (category 26): expected a hexadecimal value of at most 16 digits, got "
             "'0ffffffffffffffff'");
-  EXPECT_EQ(ErrorOf(LineWith(39, std::string(60, 'g'))),
+  EXPECT_EQ(ErrorOfLine(LineWith(39, std::string(60, 'g'))),
             "column 40 (category 26): expected a hexadecimal value of at most 16 digits, got '" +
                 std::string(40, 'g') + "…'");
 }
 
 TEST(CriteoLine, WrongNumberOfColumns) {
-  EXPECT_EQ(ErrorOf("1" + std::string(38, '\t')), "expected 40 columns separated by tabs, got 39");
-  EXPECT_EQ(ErrorOf("1" + std::string(40, '\t')), "expected 40 columns separated by tabs, got 41");
-  EXPECT_EQ(ErrorOf("1"), "expected 40 columns separated by tabs, got 1");
-  EXPECT_EQ(ErrorOf(""), "column 1 (label): expected a label, 0 or 1, got ''");
+  EXPECT_EQ(ErrorOfLine("1" + std::string(38, '\t')),
+            "expected 40 columns separated by tabs, got 39");
+  EXPECT_EQ(ErrorOfLine("1" + std::string(40, '\t')),
+            "expected 40 columns separated by tabs, got 41");
+  EXPECT_EQ(ErrorOfLine("1"), "expected 40 columns separated by tabs, got 1");
+  EXPECT_EQ(ErrorOfLine(""), "column 1 (label): expected a label, 0 or 1, got ''");
 }
 
 TEST(CriteoLine, WritesWhatItReads) {

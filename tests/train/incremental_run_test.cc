@@ -81,9 +81,9 @@ TEST_P(IncrementalRun, StoppedAnywhereEndsAsOneThatNeverStopped) {
       options.resumed = chain.chain;
     }
     RunTraining(trainer, DataSets(config, {}), options);
-    trainer.Save(TempPath("whole"));
+    trainer.Save(TempPath("resumed"));
     WriteWhole(ReadCheckpoint(folder_), TempPath("joined"));
-    ASSERT_EQ(ReadFile(TempPath("joined")), ReadFile(TempPath("whole"))) << "stopped at " << stop;
+    ASSERT_EQ(ReadFile(TempPath("joined")), ReadFile(TempPath("resumed"))) << "stopped at " << stop;
   }
   EXPECT_EQ(ReadFile(CompactChain(folder_)), ReadFile(TempPath("end")));
 }
