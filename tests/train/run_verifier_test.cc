@@ -40,6 +40,22 @@ TEST(LocatedSumTest, NamesThePlaceOfOneDifferenceAlone) {
   }
 }
 
+TEST(LocatedSumTest, ConsecutiveItemsAreAsOneByOne) {
+  std::mt19937_64 random(2);
+  std::vector<uint64_t> hashes(2500);
+  for (uint64_t& hash : hashes) hash = random() | uint64_t{7} << 61;
+  for (const int64_t count : {0, 1, 1024, 1025, 2500}) {
+    for (const uint64_t place : {uint64_t{0}, uint64_t{3}, uint64_t{1} << 60}) {
+      LocatedSum one_by_one, consecutive;
+      for (int64_t i = 0; i < count; ++i)
+        one_by_one.Add(place + static_cast<uint64_t>(i), hashes[static_cast<size_t>(i)]);
+      consecutive.AddConsecutive(place, count,
+                                 [&](int64_t i) { return hashes[static_cast<size_t>(i)]; });
+      EXPECT_EQ(consecutive, one_by_one) << count << " items from place " << place;
+    }
+  }
+}
+
 std::vector<Batch> MakeBatches(const TrainConfig& config) {
   std::vector<Batch> batches;
   const std::unique_ptr<DataSource> source = DataSets(config, {}).OpenTrain(0);

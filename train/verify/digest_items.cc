@@ -3,6 +3,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <mutex>
+
 #include "runtime/base/check.h"
 #include "train/verify/row_hash.h"
 
@@ -12,17 +14,27 @@ uint64_t HashOfBytes(const char* data, int64_t bytes) {
   return XXH3_64bits(data, static_cast<size_t>(bytes));
 }
 
-void RowItems::Add(int64_t row, LocatedSum& to) const {
-  const int64_t here = row - first_row;
-  if (here < 0 || here >= rows()) return;
+uint64_t RowItems::HashOf(int64_t row_of_part) const {
   const int64_t columns = tensor.numel() / rows(), bytes = SizeOf(tensor.dtype());
-  to.Add(first_place + static_cast<uint64_t>(row),
-         HashOfRow(static_cast<const char*>(tensor.raw_data()) + here * columns * bytes, bytes,
-                   columns, first_column));
+  return HashOfRow(static_cast<const char*>(tensor.raw_data()) + row_of_part * columns * bytes,
+                   bytes, columns, first_column);
 }
 
-void RowItems::AddAll(LocatedSum& to) const {
-  for (int64_t row = 0; row < rows(); ++row) Add(first_row + row, to);
+void RowItems::Add(int64_t row, LocatedSum& to) const {
+  const int64_t here = row - first_row;
+  if (here >= 0 && here < rows()) to.Add(first_place + static_cast<uint64_t>(row), HashOf(here));
+}
+
+void RowItems::AddAll(ThreadPool& threads, LocatedSum& to) const {
+  constexpr int64_t kPiece = 8192;
+  std::mutex adds;
+  threads.For(rows(), kPiece, [&](int64_t begin, int64_t end) {
+    LocatedSum piece;
+    piece.AddConsecutive(first_place + static_cast<uint64_t>(first_row + begin), end - begin,
+                         [&](int64_t i) { return HashOf(begin + i); });
+    const std::lock_guard lock(adds);
+    to.AddAll(piece);
+  });
 }
 
 void DenseItems::AddAll(LocatedSum& to) const {

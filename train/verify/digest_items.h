@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/base/parallel.h"
 #include "runtime/tensor.h"
 #include "train/verify/located_sum.h"
 
@@ -19,7 +20,10 @@ struct RowItems {
   int64_t rows() const { return tensor.dim(0); }
   // Adds a row of the whole table, if the part has it.
   void Add(int64_t row, LocatedSum& to) const;
-  void AddAll(LocatedSum& to) const;
+  void AddAll(ThreadPool& threads, LocatedSum& to) const;
+
+ private:
+  uint64_t HashOf(int64_t row_of_part) const;
 };
 
 // A dense tensor, in pieces of 4096 bytes, the last one maybe of fewer.

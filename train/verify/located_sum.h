@@ -4,6 +4,7 @@
 // h the hash of an item and p its place, the sums Σ h, Σ h·p and Σ h·p² of two sets differ by d,
 // d·p and d·p² if one item alone does, which gives p. Numbers are of the field of 2^61 − 1
 // elements, in which every difference but 0 can be divided by.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,25 @@ class LocatedSum {
     for (uint64_t& sum : sums_) {
       sum = Reduced(sum + term);
       term = Product(term, p);
+    }
+  }
+
+  // Adds `count` items whose places follow one another from `place` on: hash(i) is that of item i.
+  // Places within a run are small, so that a run's sums are reduced once instead of once an item.
+  template <typename Hash>
+  void AddConsecutive(uint64_t place, int64_t count, Hash&& hash) {
+    for (int64_t begin = 0; begin < count; begin += kRun) {
+      const int64_t items = std::min(kRun, count - begin);
+      unsigned __int128 h = 0, hp = 0, hpp = 0;
+      for (int64_t i = 0; i < items; ++i) {
+        const auto p = static_cast<uint64_t>(i + 1);
+        const unsigned __int128 term = Reduced(hash(begin + i));
+        h += term;
+        hp += term * p;
+        hpp += term * (p * p);
+      }
+      AddAll(From({ElementOf(h), ElementOf(hp), ElementOf(hpp)})
+                 .Shifted(place + static_cast<uint64_t>(begin)));
     }
   }
 
@@ -67,6 +87,7 @@ class LocatedSum {
 
  private:
   static constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
+  static constexpr int64_t kRun = 1024;  // Σ h·p² of so many is below 2^(61 + 20 + 10)
 
   static uint64_t Reduced(uint64_t x) {
     const uint64_t folded = (x & kPrime) + (x >> 61);

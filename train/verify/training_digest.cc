@@ -195,7 +195,7 @@ std::vector<StepDigest> TrainingDigest::OfStateSync() const {
   PartDigest digest{.dense = OfDense()};
   for (const Part& part : parts_)
     for (const RowItems& items : ItemsOf(part))
-      items.AddAll(part.is_copy ? digest.copied_rows : digest.rows);
+      items.AddAll(trainer_.context().threads(), part.is_copy ? digest.copied_rows : digest.rows);
   return DigestsOfRanksSync(trainer_.comm(), digest);
 }
 
