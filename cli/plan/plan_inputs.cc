@@ -10,6 +10,7 @@
 #include "planner/model/shipped_topologies.h"
 #include "runtime/base/check.h"
 #include "runtime/base/nearest.h"
+#include "runtime/base/report_text.h"
 #include "runtime/context.h"
 #include "runtime/files/files.h"
 #include "train/data_sets.h"
@@ -72,8 +73,6 @@ PlanInput OfJson(const PlanFlags& flags, const Topology& topology) {
                path));
   return OfConfig(ReadConfigText(text, path, flags.set), topology);
 }
-
-int64_t Gib(double gib) { return static_cast<int64_t>(gib * 1073741824.0); }
 
 // Sets the number of ranks of the same machine; capacities listed by rank are dropped, since they
 // no longer fit.
@@ -220,11 +219,11 @@ TopologyFile MachineSource::Of(const PlanFlags& flags) const {
                                     flags.ranks.value_or(1), flags.ranks_per_node.value_or(0));
   SetRanks(file.topology, flags);
   if (flags.hbm_gib) {
-    file.topology.hbm_cap = Gib(*flags.hbm_gib);
+    file.topology.hbm_cap = internal::BytesOfGib(*flags.hbm_gib);
     file.topology.hbm_caps.clear();
   }
   if (flags.ddr_gib) {
-    file.topology.ddr_cap = Gib(*flags.ddr_gib);
+    file.topology.ddr_cap = internal::BytesOfGib(*flags.ddr_gib);
     file.topology.ddr_caps.clear();
   }
   CheckTopology(file.topology);

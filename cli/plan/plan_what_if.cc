@@ -1,7 +1,6 @@
 #include "cli/plan/plan_what_if.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -21,12 +20,13 @@
 #include "quant/wire_codec.h"
 #include "runtime/base/check.h"
 #include "runtime/base/parse_number.h"
+#include "runtime/base/report_text.h"
 #include "runtime/files/files.h"
 
 namespace tessera::cli {
 namespace {
 
-constexpr double kGiB = 1073741824, kGigabytePerSecond = 1e6;  // in bytes per ms
+constexpr double kGigabytePerSecond = 1e6;  // in bytes per ms
 
 bool IsBandwidth(WhatIfKey key) { return key == WhatIfKey::kIntraBw || key == WhatIfKey::kInterBw; }
 
@@ -142,12 +142,11 @@ std::string CurrentValue(WhatIfKey key, const Topology& topology, const PlannerM
     case WhatIfKey::kRanks:
       return Format("{}", topology.world_size);
     case WhatIfKey::kHbm:
-      return WhatIfNumber(static_cast<double>(topology.hbm_of(0)) / kGiB);
+      return WhatIfNumber(internal::ToGib(topology.hbm_of(0)));
     case WhatIfKey::kDdr:
-      return WhatIfNumber(static_cast<double>(topology.ddr_of(0)) / kGiB);
+      return WhatIfNumber(internal::ToGib(topology.ddr_of(0)));
     case WhatIfKey::kDisk:
-      return WhatIfNumber(HasTablesOnDisk(model) ? static_cast<double>(topology.ssd_cap) / kGiB
-                                                 : 0);
+      return WhatIfNumber(HasTablesOnDisk(model) ? internal::ToGib(topology.ssd_cap) : 0);
     case WhatIfKey::kBatch:
       return Format("{}", model.batch_size);
     case WhatIfKey::kCodec:
@@ -249,7 +248,7 @@ class PointPlanner {
     topology.inter_host_bw = settings.inter_bw.value_or(topology.inter_host_bw);
     PlannerModel model = ModelFor(topology);
     model.batch_size = settings.flags.batch_size.value_or(model.batch_size);
-    if (settings.disk_gib) topology.ssd_cap = std::llround(*settings.disk_gib * kGiB);
+    if (settings.disk_gib) topology.ssd_cap = internal::BytesOfGib(*settings.disk_gib);
     if (settings.disk_gib.value_or(0) > 0) AllowDisk(model);
     CalibratedOptions known = known_;
     known.codecs = settings.codecs;

@@ -27,6 +27,8 @@ std::string Bytes(int64_t bytes) {
 
 double ToGib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
+int64_t BytesOfGib(double gib) { return std::llround(gib * (1 << 30)); }
+
 std::string Gib(int64_t bytes) { return Format("{:.3f}", ToGib(bytes)); }
 
 std::string WithCommas(double number) {

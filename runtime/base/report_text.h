@@ -13,6 +13,8 @@ std::string Bytes(int64_t bytes);
 // Bytes as a number of GiB, for charts; with three digits ("1.250"), for columns headed "GiB".
 double ToGib(int64_t bytes);
 std::string Gib(int64_t bytes);
+// The nearest number of bytes.
+int64_t BytesOfGib(double gib);
 
 // Rounded: "43,210".
 std::string WithCommas(double number);
