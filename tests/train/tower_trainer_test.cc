@@ -1,8 +1,12 @@
 // Two towers from a configuration: what belongs together is found among the candidates of a batch,
-// by one process, by pipelines and on ranks, whose candidates are those of all of them.
+// by one process, by pipelines and on ranks, whose candidates are those of all of them and whose
+// steps are those of one process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/train/testing/files.h"
@@ -19,14 +23,15 @@ using testing::TempPath;
 // Users of a group, in bags with a second feature, take the items of the group; no labels.
 class Pairs final : public DataSource {
  public:
-  explicit Pairs(int64_t batches, bool weighted = false) : left_(batches), weighted_(weighted) {}
+  explicit Pairs(int64_t batches, bool weighted = false, int64_t last_rows = 96)
+      : left_(batches), last_rows_(last_rows), weighted_(weighted) {}
   std::optional<Batch> Next() override {
     if (left_-- == 0) return std::nullopt;
-    constexpr int64_t kRows = 96;
+    const int64_t rows = left_ == 0 ? last_rows_ : 96;
     Context host({.threads = 1});
-    std::vector<int64_t> users, kinds, items, ones(kRows, 1);
+    std::vector<int64_t> users, kinds, items, ones(static_cast<size_t>(rows), 1);
     std::vector<float> weights;
-    for (int64_t i = 0; i < kRows; ++i) {
+    for (int64_t i = 0; i < rows; ++i) {
       const int64_t user = (i * 37 + left_ * 11) % 50;
       users.push_back(user);
       kinds.push_back(user % 3);
@@ -36,7 +41,7 @@ class Pairs final : public DataSource {
     std::vector<std::pair<std::string, JaggedTensor>> bags;
     for (const auto& [key, ids] : {std::pair{"cat_0", users}, {"cat_1", kinds}, {"cat_2", items}})
       bags.emplace_back(key, JaggedTensor(Tensor::From(host, ids), Tensor::From(host, ones)));
-    Batch batch{.dense = Tensor::Zeros(host, {kRows, 0}),
+    Batch batch{.dense = Tensor::Zeros(host, {rows, 0}),
                 .features = KeyedJaggedTensor::FromJtDict(host, bags),
                 .labels = {}};
     if (weighted_) batch.weights = Tensor::From(host, weights);
@@ -44,7 +49,7 @@ class Pairs final : public DataSource {
   }
 
  private:
-  int64_t left_;
+  int64_t left_, last_rows_;
   bool weighted_;
 };
 
@@ -111,6 +116,76 @@ TEST(TowerTrainer, RanksCompareWithTheCandidatesOfAll) {
       EXPECT_NEAR(mine.evaluation.loss, alone.evaluation.loss, 1e-2);
     });
   }
+}
+
+// Rules that scale no gradient, so that weights differ by no more than sums do.
+TrainConfig PlainConfig(bool corrected) {
+  nlohmann::json json = nlohmann::json::parse(kConfig);
+  json["optimizer"] = {{"sparse", {{"name", "sgd"}, {"lr", 3}}},
+                       {"dense", {{"name", "sgd"}, {"lr", 0.3}}}};
+  if (corrected) {
+    json["model"]["temperature"] = 0.2;
+    json["model"]["normalize"] = true;
+    json["model"]["sampling_correction"] = {{"slots", 64}, {"alpha", 0.1}};
+  }
+  return ParseTrainConfig(json.dump(), "plain.json");
+}
+
+// All numbers, by name, after six batches; the last has fewer rows than there are ranks.
+std::map<std::string, std::vector<float>> WeightsAfterSteps(
+    const TrainConfig& config, const std::optional<TrainingRanks>& ranks = {}) {
+  Context ctx({.threads = 1, .seed = config.seed});
+  Trainer trainer(ctx, config, ranks);
+  Pairs source(6, /*weighted=*/true, /*last_rows=*/2);
+  while (const auto batch = source.Next()) trainer.Step(*batch);
+  const std::string path = TempPath(ranks ? "steps_of_ranks" : "steps_of_one");
+  trainer.Save(path);
+  std::map<std::string, std::vector<float>> weights;
+  if (ranks && ranks->comm->rank() != 0) return weights;
+  for (const NamedTensor& tensor : testing::TensorsOf(ranks ? testing::Exported(path) : path))
+    if (tensor.tensor.dtype() == DType::kF32)
+      weights[tensor.name] = tensor.tensor.ToVector<float>();
+  return weights;
+}
+
+// max |a − b|
+float Difference(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  float most = 0;
+  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+TEST(TowerTrainer, RanksMakeTheStepsOfOneProcess) {
+  for (const bool corrected : {false, true}) {
+    const TrainConfig config = PlainConfig(corrected);
+    const auto alone = WeightsAfterSteps(config);
+    for (const char* plan : {"row_wise", "table_wise", "data_parallel", "table_row_wise"})
+      RunLocalRanks(3, [&](Communicator& comm) {
+        const auto together = WeightsAfterSteps(
+            config, TrainingRanks{&comm, testing::PlanFor(config, 3, plan), WireCodecs()});
+        if (comm.rank() != 0) return;
+        ASSERT_EQ(together.size(), alone.size());
+        for (const auto& [name, weights] : alone)
+          EXPECT_LT(Difference(together.at(name), weights), 5e-6) << name << " " << plan;
+      });
+  }
+}
+
+// A vector added to all candidates changes no choice, so this bias has the gradient 0, and what is
+// computed of it is rounding, which rules that divide by it (Adam) make large.
+TEST(TowerTrainer, TheLastBiasOfCandidatesHasNoGradient) {
+  const TrainConfig config = PlainConfig(/*corrected=*/false);
+  Context ctx({.threads = 1, .seed = config.seed});
+  const Trainer fresh(ctx, config);
+  const auto trained = WeightsAfterSteps(config);
+  const auto moved = [&](const std::string& name) {
+    for (const NamedParameter& p : fresh.model().Parameters())
+      if (p.name == name) return Difference(p.variable.value().ToVector<float>(), trained.at(name));
+    throw Error("no parameter " + name);
+  };
+  EXPECT_LT(moved("candidate_proj._mlp.1._linear.bias"), 1e-6);
+  EXPECT_GT(moved("query_proj._mlp.1._linear.bias"), 1e-3);
 }
 
 TEST(TowerTrainer, NamesOfParameters) {
