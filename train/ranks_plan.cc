@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <string_view>
 #include <variant>
 
 #include "embedding/config/placement.h"
@@ -64,37 +65,16 @@ std::map<std::string, TableSharder> AllByRows(std::span<const TableShape> tables
   return sharders;
 }
 
-TableSharder ByColumns(int world_size) {
-  std::vector<int> ranks(static_cast<size_t>(world_size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ColumnWise(std::move(ranks));
+// An error about a plan, with the option that asked for it; files' errors begin with their path.
+Error OfPlan(const std::string& choice, const Error& error) {
+  const std::string_view plan = "plan: ", text = error.what();
+  if (choice.empty()) return error;
+  if (text.starts_with(choice + ":")) return Error(Format("--plan {}", text));
+  return Error(
+      Format("--plan {}: {}", choice, text.starts_with(plan) ? text.substr(plan.size()) : text));
 }
 
-}  // namespace
-
-ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
-                           std::span<const TableShape> tables, const ManagedTableConfigs& managed) {
-  const int ranks = layout.world_size;
-  if (choice.empty())
-    return MakeShardingPlan(layout, tables, LargeOnesByRows(tables, ranks, managed));
-  if (choice == "table_wise")
-    return MakeShardingPlan(layout, tables, DealtOut({tables.begin(), tables.end()}, ranks));
-  if (choice == "table_row_wise")
-    return MakeShardingPlan(
-        layout, tables,
-        DealtOut({tables.begin(), tables.end()}, ranks / layout.local_size, TableRowWise));
-  if (choice == "row_wise") return MakeShardingPlan(layout, tables, AllByRows(tables, managed));
-  if (choice == "column_wise") return MakeShardingPlan(layout, tables, ByColumns(ranks));
-  if (choice == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
-  if (!std::filesystem::exists(choice))
-    throw Error(
-        Format("--plan {}: there is no such file, and plans by a word are auto, table_wise, "
-               "row_wise, table_row_wise, column_wise and data_parallel",
-               choice));
-  return ReadPlanFile(choice, layout, tables);
-}
-
-void CheckPlanOfRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& plan) {
+void CheckRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& plan) {
   for (const EmbeddingBagConfig& table : tables) {
     const TableSharding& sharding = plan.tables.at(table.name);
     const std::string rule = RuleName(table.optimizer);
@@ -112,15 +92,82 @@ void CheckPlanOfRules(std::span<const EmbeddingBagConfig> tables, const Sharding
   }
 }
 
+TableSharder ByColumns(int world_size) {
+  std::vector<int> ranks(static_cast<size_t>(world_size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ColumnWise(std::move(ranks));
+}
+
+ShardingPlan PlanByWord(const std::string& word, const RankLayout& layout,
+                        std::span<const TableShape> tables, const ManagedTableConfigs& managed) {
+  const int ranks = layout.world_size;
+  if (word.empty())
+    return MakeShardingPlan(layout, tables, LargeOnesByRows(tables, ranks, managed));
+  if (word == "table_wise")
+    return MakeShardingPlan(layout, tables, DealtOut({tables.begin(), tables.end()}, ranks));
+  if (word == "table_row_wise")
+    return MakeShardingPlan(
+        layout, tables,
+        DealtOut({tables.begin(), tables.end()}, ranks / layout.local_size, TableRowWise));
+  if (word == "row_wise") return MakeShardingPlan(layout, tables, AllByRows(tables, managed));
+  if (word == "column_wise") return MakeShardingPlan(layout, tables, ByColumns(ranks));
+  if (word == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
+  if (!std::filesystem::exists(word))
+    throw Error(
+        "there is no such file, and plans by a word are auto, table_wise, row_wise, "
+        "table_row_wise, column_wise and data_parallel");
+  return ReadPlanFile(word, layout, tables);
+}
+
+}  // namespace
+
+ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
+                           std::span<const TableShape> tables, const ManagedTableConfigs& managed) {
+  try {
+    return PlanByWord(choice, layout, tables, managed);
+  } catch (const Error& error) {
+    throw OfPlan(choice, error);
+  }
+}
+
+void CheckPlanOfRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& plan,
+                      const std::string& choice) {
+  try {
+    CheckRules(tables, plan);
+  } catch (const Error& error) {
+    throw OfPlan(choice, error);
+  }
+}
+
 void CheckPlanOfRawIds(std::span<const EmbeddingBagConfig> tables,
-                       const ManagedTableConfigs& managed, const ShardingPlan& plan) {
+                       const ManagedTableConfigs& managed, const ShardingPlan& plan,
+                       const std::string& choice) {
   for (const EmbeddingBagConfig& table : tables) {
     const auto found = managed.find(table.name);
     const auto sharding = plan.tables.find(table.name);
     if (found == managed.end() || sharding == plan.tables.end()) continue;
     const int64_t parts = ShardedManagedTableOf(found->second, table).num_parts;
-    MakeHashParts({table.name, table.num_embeddings, table.embedding_dim}, sharding->second, parts);
+    try {
+      MakeHashParts({table.name, table.num_embeddings, table.embedding_dim}, sharding->second,
+                    parts);
+    } catch (const Error& error) {
+      throw OfPlan(choice, error);
+    }
   }
+}
+
+std::vector<std::string> UncutTables(const ShardingPlan& plan, ShardingType type) {
+  std::vector<std::string> uncut;
+  const bool cuts = type != ShardingType::kDataParallel && type != ShardingType::kTableWise;
+  if (!cuts || plan.world_size == 1) return uncut;
+  for (const auto& [name, sharding] : plan.tables) {
+    if (sharding.type != type) continue;
+    std::vector<Shard> held = sharding.shards;
+    std::erase_if(held, [](const Shard& shard) { return shard.rows == 0 || shard.columns == 0; });
+    if (held.size() == 1)
+      uncut.push_back(Format("{} [{}, {}]", name, held[0].rows, held[0].columns));
+  }
+  return uncut;
 }
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 //   anything else  a file that ReadPlanFile reads
 #include <span>
 #include <string>
+#include <vector>
 
 #include "embedding/config/embedding_configs.h"
 #include "embedding/managed_collision/managed_collision_config.h"
@@ -17,20 +18,28 @@
 
 namespace tessera {
 
-// Rows of a table of raw ids are cut between its parts (ManagedTableConfig). Throws Error for a
-// file that cannot be read or does not fit, and for columns that cannot be divided by the ranks.
+// Rows of a table of raw ids are cut between its parts (ManagedTableConfig). Throws Error, which
+// names --plan and the choice, for a file that cannot be read or does not fit, and for columns that
+// the ranks do not divide.
 ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
                            std::span<const TableShape> tables,
                            const ManagedTableConfigs& managed = {});
 
-// Throws Error for tables whose rule does not go with the plan: columns cut of one that needs whole
-// rows, the kernel dense of another rule, and a cache or a disk of one that updates no rows.
-void CheckPlanOfRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& plan);
+// Throws Error for tables whose rule does not go with the plan of --plan `choice`: columns cut of
+// one that needs whole rows, the kernel dense of another rule, and a cache or a disk of one that
+// updates no rows.
+void CheckPlanOfRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& plan,
+                      const std::string& choice);
 
-// Throws Error for tables of raw ids that ranks cannot take under the plan: those in no parts, and
-// those of which the plan cuts a part.
+// Throws Error for tables of raw ids that ranks cannot take under the plan of --plan `choice`:
+// those in no parts, and those of which the plan cuts a part.
 void CheckPlanOfRawIds(std::span<const EmbeddingBagConfig> tables,
-                       const ManagedTableConfigs& managed, const ShardingPlan& plan);
+                       const ManagedTableConfigs& managed, const ShardingPlan& plan,
+                       const std::string& choice);
+
+// Returns the tables of `type` that the plan would cut, had they more rows or wider columns, and
+// that one rank has whole: "kinds [300, 4]". None of one rank, nor of types that cut nothing.
+std::vector<std::string> UncutTables(const ShardingPlan& plan, ShardingType type);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_RANKS_PLAN_H_

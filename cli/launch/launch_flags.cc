@@ -74,9 +74,9 @@ void CheckPlan(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
                     config->managed_collision);
     } catch (const Error& error) {
       throw Error(
-          Format("--plan {} does not go on with {} of {} ranks: {}: give --restart-ranks all, "
+          Format("with {} of {} ranks, as may be left after a loss, {}: give --restart-ranks all, "
                  "--min-ranks {}, or --plan auto to train",
-                 train.plan, fewer, ranks, error.what(), ranks));
+                 fewer, ranks, error.what(), ranks));
     }
 }
 

@@ -75,7 +75,7 @@ void CheckRawIds(const Flags& flags, const std::optional<TrainConfig>& config,
                  const ShardingPlan& plan) {
   if (!config) return;
   try {
-    CheckPlanOfRawIds(config->tables, config->managed_collision, plan);
+    CheckPlanOfRawIds(config->tables, config->managed_collision, plan, flags.plan);
   } catch (const Error& error) {
     throw Error(
         Format("{}: {}. tessera train --resume {} --ranks {} --set "
@@ -101,6 +101,7 @@ int Reshard(const Flags& flags) {
   const std::optional<TrainConfig> config = ConfigOf(flags, from);
   const ShardingPlan plan = PlanFor(flags, ShapesOf(from.info()), config);
   CheckRawIds(flags, config, plan);
+  if (config) CheckPlanOfRules(config->tables, plan, flags.plan);
   SayChangedStatistics(from.index(), plan);
   Outputs outputs(flags.overwrite, {flags.checkpoint, flags.config});
   outputs.AddFolder(flags.out, flags.checkpoint);

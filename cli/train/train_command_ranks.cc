@@ -201,8 +201,8 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
   TrainingRanks ranks{.comm = &comm, .plan = MakePlan(flags, comm, config)};
   CheckAgreement(comm, FactsOf(ranks.plan));
   CallAlikeSync(comm, [&] {
-    CheckPlanOfRawIds(config.tables, config.managed_collision, ranks.plan);
-    CheckPlanOfRules(config.tables, ranks.plan);
+    CheckPlanOfRawIds(config.tables, config.managed_collision, ranks.plan, flags.plan);
+    CheckPlanOfRules(config.tables, ranks.plan, flags.plan);
     CheckPipelineKind(ParsePipelineKind(flags.pipeline), config, &ranks.plan);
     if (NumGroups(flags) > 1) CheckGroupTables(config, &ranks.plan);
   });
@@ -226,6 +226,19 @@ TrainingPlace PlaceOf(const TrainingRanks& ranks) {
   return place;
 }
 
+// " (2 stay whole on one rank: kinds [300, 4], users [500, 12])", or "" where all are cut.
+std::string UncutText(const ShardingPlan& plan, ShardingType type) {
+  constexpr size_t kNamed = 4;
+  const std::vector<std::string> tables = UncutTables(plan, type);
+  if (tables.empty()) return "";
+  std::string text = Format(" ({} whole on one rank: ",
+                            tables.size() == 1 ? "1 stays" : Format("{} stay", tables.size()));
+  for (size_t i = 0; i < std::min(kNamed, tables.size()); ++i)
+    text += (i == 0 ? "" : ", ") + tables[i];
+  if (tables.size() > kNamed) text += Format(" and {} more", tables.size() - kNamed);
+  return text + ")";
+}
+
 // "4 ranks (nccl): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16"; in
 // groups "4 ranks (nccl) in 2 sharding groups of 2, averaged every 10 steps: 2 tables …".
 std::string RanksLine(const TrainingRanks& ranks) {
@@ -236,7 +249,8 @@ std::string RanksLine(const TrainingRanks& ranks) {
   if (ranks.groups) line += " in " + GroupsText(ranks);
   const char* separator = ": ";
   for (const auto& [type, count] : tables) {
-    line += Format("{}{} {}", separator, Counted(count, "table"), ToString(type));
+    line += Format("{}{} {}{}", separator, Counted(count, "table"), ToString(type),
+                   UncutText(ranks.plan, type));
     separator = ", ";
   }
   if (ranks.codecs != WireCodecs{})

@@ -29,7 +29,8 @@ HashParts MakeHashParts(const TableShape& table, const TableSharding& sharding, 
                 table.name, sharding.type);
   for (const Shard& s : sharding.shards)
     TESSERA_CHECK(s.row_offset % parts.rows_a_part == 0 && s.rows % parts.rows_a_part == 0,
-                  "table {}, {}: expected whole parts of {} rows (RowWiseBuckets({}) has them)",
+                  "table {}, {}: expected whole parts of {} rows, as row_wise has them (in C++ "
+                  "RowWiseBuckets({}))",
                   table.name, s, parts.rows_a_part, num_parts);
   return parts;
 }

@@ -50,8 +50,8 @@ TableSharding ColumnsOnRanks(ShardingType type, const std::vector<int>& ranks,
                              const TableShape& table, const RankLayout& layout) {
   const int64_t count = static_cast<int64_t>(ranks.size());
   if (count == 0 || table.dim % count != 0)
-    throw Error(Format("table {}: its dim {} cannot be divided evenly across the ranks {}",
-                       table.name, table.dim, Listed(ranks)));
+    throw Error(Format("table {} ({}): expected a dim that its {} ranks {} divide, got {}",
+                       table.name, type, count, Listed(ranks), table.dim));
   TableSharding sharding{.type = type,
                          .shards = ShardSizes(type, table, layout.world_size, layout.local_size,
                                               {.min_partition = table.dim / count})};

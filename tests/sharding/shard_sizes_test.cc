@@ -103,7 +103,7 @@ TEST(PlanMakers, WhatDoesNotFitIsRefused) {
   const TableSharder good = TableWise(0);
   EXPECT_EQ(error(good, good), "");
   EXPECT_EQ(error(ColumnWise({0, 1, 2}), good),
-            "table t: its dim 20 cannot be divided evenly across the ranks [0, 1, 2]");
+            "table t (column_wise): expected a dim that its 3 ranks [0, 1, 2] divide, got 20");
   EXPECT_EQ(error(good, TableRowWise(2)), "table u: host 2: there are hosts 0 to 1");
   EXPECT_EQ(error(good, GridShard({0})),
             "table u: its 256 columns make 2 blocks, got the hosts [0]");

@@ -134,7 +134,7 @@ refused "2 ranks are fewer than --min-ranks 3" launch --ranks 2 --min-ranks 3 "$
 refused "MLPerf's log is that of a run without restarts" launch --ranks 2 "${given[@]}" --mllog log
 refused "standard input can be read once" launch --ranks 2 "${given[@]}" --data -
 refused "--epcohs 3: not expected by tessera train" launch --ranks 2 "${given[@]}" --epcohs 3
-refused "--plan column_wise does not go on with 3 of 4 ranks" \
+refused "with 3 of 4 ranks, as may be left after a loss, --plan column_wise: table" \
   launch --ranks 4 --min-ranks 3 "${given[@]}" --plan column_wise
 refused "--verify record.jsonl beside --restart-ranks left: the record is of 4 ranks" \
   launch --ranks 4 --min-ranks 3 "${given[@]}" --verify record.jsonl

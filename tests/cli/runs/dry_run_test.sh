@@ -120,10 +120,25 @@ run 0 "${train[@]}" --dry-run --data headed.tsv --skip-bad-lines
 run 0 "${criteo[@]}" --dry-run --eval more.tsv empty.tsv more.tsv.gz
 true | "$tessera" "${train[@]}" --data - --dry-run >out 2>err || fail "$(cat err)"
 
+# A plan by a word that does not fit: option, table, what is expected and what came. What such a
+# plan does not cut is said.
+words=("${train[@]}" --dry-run --data rows.tsv)
+same_files fails_saying "--plan column_wise: table a (column_wise): expected a dim that its 3 \
+ranks [0, 1, 2] divide, got 4" "${words[@]}" --ranks 3 --plan column_wise
+same_files fails_saying "--plan column_wise: table a (column_wise): its rule \
+emainplace_rowwise_adagrad needs whole rows" "${words[@]}" --ranks 2 --plan column_wise \
+  --set 'tables[0].dim=8' --set 'tables[1].dim=8' \
+  --set 'optimizer.sparse={"name":"emainplace_rowwise_adagrad"}' --set model.dense_arch=[8]
+run 0 "${words[@]}" --ranks 2 --plan column_wise
+has out "2 ranks (local): 2 tables column_wise (2 stay whole on one rank: a [51, 4], b [51, 4])"
+run 0 "${words[@]}" --ranks 2 --plan row_wise --set 'tables[1].rows=1'
+has out "2 ranks (local): 2 tables row_wise (1 stays whole on one rank: b [1, 4])"
+
 # Raw ids that ranks cannot take.
 raw=("${train[@]}" --set 'managed_collision={"kind":"growing"}' --ranks 2 --dry-run --data rows.tsv)
 same_files fails_saying "its raw ids are in no parts, but over ranks they have to be" "${raw[@]}"
-same_files fails_saying "is sharded data_parallel, but its raw ids become rows on one rank each" \
+same_files fails_saying "--plan data_parallel: table a is sharded data_parallel, but its raw ids \
+become rows on one rank each" \
   "${raw[@]}" --set managed_collision.num_parts=3 --plan data_parallel
 
 # A plan that a table's rule does not go with.
