@@ -9,6 +9,7 @@
 #include "bench/inputs/skew.h"
 #include "bench/train/criteo_dlrm.h"
 #include "data/click_row.h"
+#include "embedding/config/placement.h"
 #include "embedding/storage/block_io.h"
 #include "embedding/storage/scratch_file.h"
 #include "runtime/base/check.h"
@@ -31,6 +32,7 @@ TrainConfig ConfigOf(const Point& point, bool on_disk) {
   if (on_disk) {
     table.location = EmbeddingLocation::kDisk;
     table.cache.load_factor = point.Number("cache");
+    table.cache.policy = ParseCachePolicy(point.Text("policy"));
     table.cache.folder = point.Text("folder") == "tmp" ? "" : point.Text("folder");
   }
   config.tables = {table};
@@ -168,6 +170,10 @@ std::vector<Axis> DiskAxes() {
           {"batch", {"2048"}, "examples of a batch, each of 26 ids", WholeFrom(1)},
           {"ranks", {"1"}, "ranks, as threads, with the table by rows over them", WholeFrom(1, 64)},
           {"cache", {"0.25"}, "lines of the cache, as a share of the rows", NumberFrom(1e-6, 1)},
+          {"policy",
+           {"LRU"},
+           "which rows leave the cache first: LRU or LFU",
+           [](const std::string& text) { ParseCachePolicy(text); }},
           {"steps", {"16"}, "steps of a call", WholeFrom(1)},
           {"batches", {"128"}, "that the steps go round", WholeFrom(1)},
           {"folder", {"tmp"}, "of the files; tmp: $TMPDIR, or /tmp"}};

@@ -45,7 +45,9 @@ RowParts RowCache::State::Parts() const {
     char* const table = disk ? in_slots : static_cast<char*>(tables[p].raw_data());
     const auto address = disk ? static_cast<uint64_t>(disk->table().offset(static_cast<int>(p)))
                               : reinterpret_cast<uint64_t>(table);
-    const int piece_bytes = PieceBytes(row_bytes, address, slots[p]);
+    const int piece_bytes = slots[p].device() == Device::Cpu()
+                                ? static_cast<int>(row_bytes)
+                                : PieceBytes(row_bytes, address, slots[p]);
     parts.part[parts.count++] = {.table = table,
                                  .slots = in_slots,
                                  .row_bytes = row_bytes,

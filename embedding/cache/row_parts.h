@@ -2,8 +2,9 @@
 #define TESSERA_EMBEDDING_CACHE_ROW_PARTS_H_
 // A cached row is its weights and its rule's states, each an array of its own, once whole (the
 // table) and once for the slots of the cache. (Of a table on disk: some staged records, which lie
-// at a stride, instead of the table.) Rows are moved a piece of at most 16 bytes at a time,
-// neighbours by neighbours, so that a GPU's threads join theirs into whole sectors of the bus.
+// at a stride, instead of the table.) A GPU moves rows by pieces of at most 16 bytes, neighbours by
+// neighbours, so that threads join theirs into whole sectors of the bus; of a CPU a piece is the
+// row of a part.
 #include <cstdint>
 
 #include "runtime/base/host_device.h"
@@ -20,7 +21,7 @@ struct RowPart {
   char *table, *slots;
   int64_t row_bytes;
   int64_t table_stride;  // from row to row of the table
-  int piece_bytes;       // 16, 8, 4, 2 or 1: divides row_bytes and all addresses
+  int piece_bytes;       // row_bytes; or 16, 8, 4, 2 or 1, which divides it and all addresses
   int64_t first_piece;   // of those of the whole row
 };
 
@@ -37,6 +38,12 @@ struct RowParts {
     TESSERA_HD char* InTable(int64_t row) const { return table + row * table_stride; }
     TESSERA_HD char* InSlot(int64_t slot) const { return slots + slot * row_bytes; }
     TESSERA_HD void Copy(char* to, const char* from) const {
+#if !defined(__CUDA_ARCH__)
+      if (bytes == row_bytes) {
+        __builtin_memcpy(to, from, static_cast<size_t>(bytes));
+        return;
+      }
+#endif
       switch (bytes) {
         case 16:
           *reinterpret_cast<Bytes16*>(to) = *reinterpret_cast<const Bytes16*>(from);

@@ -22,6 +22,9 @@
 namespace tessera {
 
 inline constexpr int kUringDepth = 128, kIoThreads = 32;
+// Reads into memory of the queue's own should be no longer: uring keeps so much for each entry,
+// which the kernel knows.
+inline constexpr int64_t kOwnReadBytes = 16 << 10;
 
 // [offset, offset + bytes) of a file, whole blocks.
 struct BlockOp {

@@ -25,6 +25,12 @@ int64_t SegmentsFor(int64_t rows, int64_t per_segment) {
   return (rows + rows / 2) / per_segment + 1 + kMoreSegments;
 }
 
+// Whether a read has a block already, or can have it, as its next one, too.
+bool Joins(const BlockOp& read, int64_t block, int64_t block_bytes) {
+  const int64_t end = read.offset + read.bytes;
+  return block < end || (block == end && read.bytes + block_bytes <= kOwnReadBytes);
+}
+
 // "" for a whole record of `row`, else a sentence about what is wrong; place: its offset in the
 // file.
 std::string WrongRecord(const char* at, int64_t row, int64_t record_bytes, const std::string& table,
@@ -43,7 +49,7 @@ std::string WrongRecord(const char* at, int64_t row, int64_t record_bytes, const
 class RowLog::Blocks final : public BlockBatch {
  public:
   struct Copy {
-    int64_t row, at;  // in its block
+    int64_t row, at;  // in what is read
     char* to;
   };
   Blocks(std::vector<BlockOp> ops, std::vector<size_t> first, std::vector<Copy> copies,
@@ -172,16 +178,19 @@ RowLog::Read RowLog::StartRead(std::span<const int64_t> rows, char* records, int
     const int64_t segment = SegmentOf(place), offset = OffsetOf(place);
     const int64_t in_block = offset % layout_.block_bytes;
     const int64_t block = segment * layout_.segment_bytes + offset - in_block;
-    if (ops.empty() || ops.back().offset != block) {
-      ops.push_back({.fd = file_.fd(), .offset = block, .bytes = layout_.block_bytes});
+    if (ops.empty() || segments.back() != segment ||
+        !Joins(ops.back(), block, layout_.block_bytes)) {
+      ops.push_back({.fd = file_.fd(), .offset = block, .bytes = 0});
       first.push_back(copies.size());
       segments.push_back(segment);
       ++segments_[static_cast<size_t>(segment)].reading;
     }
-    copies.push_back({rows[i], in_block, records + int64_t{i} * stride});
+    BlockOp& op = ops.back();
+    stats_.blocks_read += block == op.offset + op.bytes;
+    op.bytes = block + layout_.block_bytes - op.offset;
+    copies.push_back({rows[i], block - op.offset + in_block, records + int64_t{i} * stride});
   }
   first.push_back(copies.size());
-  stats_.blocks_read += std::ssize(ops);
   const auto read =
       std::make_shared<Blocks>(std::move(ops), std::move(first), std::move(copies), record_bytes_,
                                table_, std::move(segments), std::move(owner));

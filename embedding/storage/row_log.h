@@ -14,9 +14,9 @@
 // few segments): where free segments run out, the full one with the fewest live records is read,
 // and these go to the end of the log.
 //
-// Memory: the index, and segments on their way to the disk. Reading is many blocks at once, those
-// of one block joined. Errors of the disk lose nothing: what could not be written stays in memory,
-// is tried again, and the next call says so. One host thread at a time.
+// Memory: the index, and segments on their way to the disk. Reading is many blocks at once, and
+// neighbours of a segment are one read. Errors of the disk lose nothing: what could not be written
+// stays in memory, is tried again, and the next call says so. One host thread at a time.
 #include <deque>
 #include <functional>
 #include <memory>

@@ -53,6 +53,7 @@ ScratchFile::ScratchFile(const std::string& folder, int64_t bytes)
   if (fd_ < 0)
     throw Error(Format("{}: no scratch file for rows can be made there: {}", folder_,
                        std::strerror(errno)));
+  fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) | O_NOATIME);  // saves time a read; else all is the same
   try {
     Reserve(bytes);
   } catch (...) {

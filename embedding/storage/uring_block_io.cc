@@ -35,10 +35,11 @@ class UringBlockIo final : public BlockIo {
  private:
   struct Entry {
     Work work;
-    AlignedBytes own;
+    AlignedBytes own;  // of reads that are longer than kOwnReadBytes
     int64_t own_bytes = 0;
     char* memory = nullptr;
-    int64_t done = 0;  // bytes
+    bool registered = false;  // whether it lies in registered_
+    int64_t done = 0;         // bytes
   };
 
   // Waits for work while nothing is in flight; else waits for a part of what is, and looks for work
@@ -46,6 +47,7 @@ class UringBlockIo final : public BlockIo {
   void Run() {
     // io_uring_enable_rings, which Debian 12's liburing.so does not export.
     syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+    Register();
     for (;;) {
       const bool idle = free_.size() == entries_.size();
       for (Work work; !free_.empty() && Next(idle && free_.size() == entries_.size(), work);
@@ -59,6 +61,15 @@ class UringBlockIo final : public BlockIo {
     }
   }
 
+  // Gives the kernel the memory of reads once, which it else looks up, page by page, for each: a
+  // tenth of its time. Where it may not have so much (RLIMIT_MEMLOCK), it does that.
+  void Register() {
+    constexpr int64_t kBytes = kUringDepth * kOwnReadBytes;
+    registered_ = AllocateAligned(kBytes);
+    const iovec all = {registered_.get(), static_cast<size_t>(kBytes)};
+    if (io_uring_register_buffers(&ring_, &all, 1) != 0) registered_ = nullptr;
+  }
+
   void Prepare(Work work) {
     const size_t index = free_.back();
     free_.pop_back();
@@ -66,10 +77,17 @@ class UringBlockIo final : public BlockIo {
     entry.work = std::move(work);
     entry.done = 0;
     const BlockOp& op = entry.work.get();
-    if (op.memory == nullptr && op.bytes > entry.own_bytes)
-      entry.own = AllocateAligned(entry.own_bytes = op.bytes);
-    entry.memory = op.memory == nullptr ? entry.own.get() : op.memory;
+    entry.registered = op.memory == nullptr && op.bytes <= kOwnReadBytes && registered_;
+    if (entry.registered)
+      entry.memory = registered_.get() + static_cast<int64_t>(index) * kOwnReadBytes;
+    else
+      entry.memory = op.memory == nullptr ? OwnMemory(entry, op.bytes) : op.memory;
     Submit(index);
+  }
+
+  static char* OwnMemory(Entry& entry, int64_t bytes) {
+    if (bytes > entry.own_bytes) entry.own = AllocateAligned(entry.own_bytes = bytes);
+    return entry.own.get();
   }
 
   void Submit(size_t index) {
@@ -81,6 +99,8 @@ class UringBlockIo final : public BlockIo {
     char* const memory = entry.memory + entry.done;
     if (op.write)
       io_uring_prep_write(sqe, op.fd, memory, bytes, offset);
+    else if (entry.registered)
+      io_uring_prep_read_fixed(sqe, op.fd, memory, bytes, offset, /*buf_index=*/0);
     else
       io_uring_prep_read(sqe, op.fd, memory, bytes, offset);
     io_uring_sqe_set_data64(sqe, index);
@@ -102,6 +122,7 @@ class UringBlockIo final : public BlockIo {
 
   io_uring ring_;
   std::vector<Entry> entries_;
+  AlignedBytes registered_;  // kOwnReadBytes for each entry; null where the kernel does not know it
   std::vector<size_t> free_;
   std::thread thread_;
 };

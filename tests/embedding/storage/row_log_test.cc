@@ -175,6 +175,24 @@ TEST_P(RowLogTest, NeighboursInABlockAreReadOnce) {
   EXPECT_EQ(log.stats().rows_made, 0);
 }
 
+TEST_P(RowLogTest, NeighbouringBlocksOfASegmentAreOneRead) {
+  RowLog log = Log(8000, 56, 8 * 4096);  // 64 a block
+  PlainRows plain(8000, 56);
+  log.Write(All(log), plain.Change(All(log)).data(), kStride);  // the first segments are on disk
+  const auto reads_of = [&](const std::vector<int64_t>& rows) {
+    const int64_t reads = io_->stats().reads, bytes = io_->stats().bytes_read,
+                  blocks = log.stats().blocks_read;
+    Expect(Start(log, plain, rows));
+    EXPECT_EQ(io_->stats().bytes_read - bytes, 4096 * (log.stats().blocks_read - blocks));
+    return io_->stats().reads - reads;
+  };
+  EXPECT_EQ(reads_of({70, 0, 1, 130, 64}), 1);            // blocks 0 to 2
+  EXPECT_EQ(reads_of({0, 200, 129}), 2);                  // nobody asks for block 1
+  EXPECT_EQ(reads_of({0, 64, 128, 192, 256, 320}), 2);    // of at most kOwnReadBytes
+  EXPECT_EQ(reads_of({7 * 64, 8 * 64, 9 * 64 + 63}), 2);  // of two segments
+  Expect(Start(log, plain, All(log)));
+}
+
 // Nothing is lost: the disk is readable later, and gives what it should.
 TEST_P(RowLogTest, AReadThatFailsSaysSoAndMayBeRepeated) {
   RowLog log = Log(500, 100, 4096);
