@@ -236,24 +236,25 @@ void RowParser::AddWeights(const FeatureRule& rule, size_t count, FeatureColumn&
     out.weights.push_back(static_cast<float>(Number(items.texts[i], cell, items, i)));
 }
 
-inline bool RowParser::AddOne(const LineCell& c, const FeatureRule& rule, FeatureColumn& out,
-                              ItemCount& count) {
+inline size_t RowParser::AddOnes(std::span<const LineCells> lines, const FeatureRule& rule,
+                                 FeatureColumn& out, ItemCount& count) {
+  if (!rule.one_id) return 0;
+  if (lines.size() > 1)
+    return rule.ids.AppendOnes(lines, rule.cell, rule.entry.missing != MissingFeature::kError,
+                               rule.missing_row, out, count);
+  // A line alone, as those of JSON come, does without the loop over many.
+  const LineCell& c = lines[0].cells[rule.cell];
   int64_t row = 0;
-  if (!rule.one_id || c.kind != LineCell::Kind::kText || !rule.ids.Read(c.text(), row, count))
-    return false;
+  if (c.kind != LineCell::Kind::kText || !rule.ids.Read(c.text(), row, count)) return 0;
   out.ids.push_back(row);
   out.ends.push_back(std::ssize(out.ids));
-  return true;
+  return 1;
 }
 
 void RowParser::AddFeature(std::span<const LineCells> lines, const FeatureRule& rule,
                            FeatureColumn& out, ItemCount& count) {
-  const bool may_miss = rule.entry.missing != MissingFeature::kError;
   for (size_t i = 0; i < lines.size(); ++i) {
-    const LineCell& c = lines[i].cells[rule.cell];
-    if (lines.size() == 1 && AddOne(c, rule, out, count)) return;
-    if (lines.size() > 1 && rule.one_id && c.kind != LineCell::Kind::kList)
-      i += rule.ids.AppendOnes(lines.subspan(i), rule.cell, may_miss, rule.missing_row, out, count);
+    i += AddOnes(lines.subspan(i), rule, out, count);
     if (i == lines.size()) return;
     cells_ = &lines[i];
     AddBag(rule, out, count);

@@ -16,7 +16,7 @@ class RowParser {
  public:
   explicit RowParser(std::shared_ptr<const RowRules> rules) : rules_(std::move(rules)) {}
 
-  // Makes a block one without rows, for Append, with room for some. It keeps its memory.
+  // Empties a block, for Append, and makes room for so many rows. It keeps its memory.
   void Begin(RowBlock& block, int64_t rows) const;
   // Adds the rows with these numbers, a column after the other, which is faster than a row after
   // the other. Throws BadLine where a line is bad, of several bad ones for any, and adds nothing
@@ -51,8 +51,9 @@ class RowParser {
   void AddDense(std::span<const LineCells> lines, std::vector<float>& out);
   void AddLabels(std::span<const LineCells> lines, std::vector<float>& out);
   void SetNumbers(const DenseRule& rule, float* out);
-  // Adds a bag of one item; false, with nothing added, where the cell is none.
-  bool AddOne(const LineCell& c, const FeatureRule& rule, FeatureColumn& out, ItemCount& count);
+  // Adds bags of one item, up to the first line whose cell is none. Returns how many lines.
+  static size_t AddOnes(std::span<const LineCells> lines, const FeatureRule& rule,
+                        FeatureColumn& out, ItemCount& count);
   void AddFeature(std::span<const LineCells> lines, const FeatureRule& rule, FeatureColumn& out,
                   ItemCount& count);
   void AddBag(const FeatureRule& rule, FeatureColumn& out, ItemCount& count);
@@ -69,7 +70,7 @@ class RowParser {
   const LineCells* cells_ = nullptr;  // of the line that is read
   const CellPlaces* places_ = nullptr;
   std::vector<std::string_view> items_, weight_items_;  // scratch
-  std::vector<ItemCount> counts_;                       // of the block, before the rows
+  std::vector<ItemCount> counts_;                       // of the block, before the last Append
 };
 
 }  // namespace tessera
