@@ -25,23 +25,30 @@ AllRows Read(const std::string& schema, const std::vector<CategoricalFeature>& f
                      {.paths = {path}});
 }
 
-TEST(LargeRows, ALineOf64MiBAndNotMore) {
-  std::string line = R"({"y": 1, "x": 7, "unused": ")";
-  line.resize(static_cast<size_t>(TextPieces::kMostLineBytes) - 2, 'u');
-  line += "\"}";
-  const std::string schema = R"({"format": "jsonl", "labels": ["y"]})";
+// A line of `begin`, one long unused text and `end`, between two small ones.
+void ReadALineOf64MiB(const std::string& schema, const std::string& small, const std::string& begin,
+                      const std::string& end) {
+  std::string line = begin;
+  line.resize(static_cast<size_t>(TextPieces::kMostLineBytes) - end.size(), 'u');
+  line += end;
   const std::vector<CategoricalFeature> features = {{"x", 10, false}};
-  const std::string small = "{\"y\": 0, \"x\": 3}\n";
-  const std::string path = WriteFile("long.jsonl", small + line + "\n" + small);
+  const std::string path = WriteFile("long", small + line + "\n" + small);
   const int64_t before = MemoryOfProcess().bytes;
   const AllRows rows = Read(schema, features, path);
   // Sanitizers keep what was freed.
   const int64_t taken = MemoryOfProcess().peak_bytes - before;
   EXPECT_TRUE(!kRecycles || taken < 4 * TextPieces::kMostLineBytes) << taken;
   EXPECT_EQ(rows.batch.features.values().ToVector<int32_t>(), (std::vector<int32_t>{3, 7, 3}));
-  const std::string longer = WriteFile("longer.jsonl", small + line + " ");
+  const std::string longer = WriteFile("longer", small + line + " ");
   EXPECT_EQ(ErrorOf([&] { Read(schema, features, longer); }),
             longer + ":2: the line is longer than 67108864 bytes");
+}
+
+TEST(LargeRows, ALineOf64MiBAndNotMore) {
+  ReadALineOf64MiB(R"({"format": "jsonl", "labels": ["y"]})", "{\"y\": 0, \"x\": 3}\n",
+                   R"({"y": 1, "x": 7, "unused": ")", "\"}");
+  ReadALineOf64MiB(R"({"format": "csv", "columns": ["unused", "x", "y"], "labels": ["y"]})",
+                   "\"u\",3,0\n", "\"", "\",7,1");
 }
 
 TEST(LargeRows, ABagOfAMillionIds) {
@@ -63,19 +70,23 @@ TEST(LargeRows, ABagOfAMillionIds) {
 }
 
 TEST(LargeRows, TenThousandColumns) {
-  std::string heading = "y", line = "1";
+  std::string heading = "y", line = "1", json = R"({"y": 1)";
   std::vector<CategoricalFeature> features;
   for (int i = 0; i < 10'000; ++i) {
     heading += Format(",c{}", i);
     line += Format(",{}", i);
+    json += Format(", \"c{}\": {}", i, i);
     features.push_back({Format("c{}", i), 20'000, false});
   }
-  const AllRows rows = Read(R"({"format": "csv", "labels": ["y"]})", features,
-                            WriteFile("wide.csv", heading + "\n" + line + "\n" + line + "\n"));
-  const std::vector<int32_t> ids = rows.batch.features.values().ToVector<int32_t>();
-  ASSERT_EQ(ids.size(), 20'000u);
-  EXPECT_EQ(ids[2 * 1234], 1234);
-  EXPECT_EQ(ids[2 * 1234 + 1], 1234);  // of the second row
+  for (const auto& [format, text] : {std::pair{"csv", heading + "\n" + line + "\n" + line + "\n"},
+                                     {"jsonl", json + "}\n" + json + "}\n"}}) {
+    const AllRows rows = Read(Format(R"({{"format": "{}", "labels": ["y"]}})", format), features,
+                              WriteFile("wide", text));
+    const std::vector<int32_t> ids = rows.batch.features.values().ToVector<int32_t>();
+    ASSERT_EQ(ids.size(), 20'000u) << format;
+    EXPECT_EQ(ids[2 * 1234], 1234);
+    EXPECT_EQ(ids[2 * 1234 + 1], 1234);  // of the second row
+  }
 }
 
 }  // namespace
