@@ -52,9 +52,9 @@ std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
       FileColumns{std::move(cells), CellPlaces(used, std::move(numbers)), rest});
 }
 
-inline std::string_view ColumnCells::Take(const char*& p, const char* end,
+inline std::string_view ColumnCells::Take(const char*& p, const char* end, size_t column,
                                           std::string& unquoted) const {
-  if (quotes_ && p != end && *p == '"') return TakeQuoted(p, end, unquoted);
+  if (quotes_ && p != end && *p == '"') return TakeQuoted(p, end, column, unquoted);
   const char* const begin = p;
   p = internal::FindByte(p, end, delimiter_);
   return {begin, static_cast<size_t>(p - begin)};
@@ -70,7 +70,7 @@ std::vector<std::string> SplitLine(const DataSchema& schema, std::string_view li
   const char* const end = p + line.size();
   try {
     for (;; ++p) {
-      cells.emplace_back(reader.Take(p, end, unquoted));
+      cells.emplace_back(reader.Take(p, end, cells.size(), unquoted));
       if (p == end) return cells;
     }
   } catch (const BadLine& bad) {
@@ -99,20 +99,23 @@ std::vector<std::string> TakeHeading(const DataSchema& schema, TextPiece& piece)
   return columns;
 }
 
-std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end,
+std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end, size_t column,
                                          std::string& unquoted) const {
+  const auto refuse = [column](const char* why) {
+    throw BadLine(Format("column {}", column + 1), why, {});
+  };
   const size_t begin = unquoted.size();
   for (++p;; ++p) {
     const void* const quote =
         p == end ? nullptr : std::memchr(p, '"', static_cast<size_t>(end - p));
-    if (quote == nullptr) throw BadLine("a quote does not end in its line, which a row is");
+    if (quote == nullptr) refuse("a quote does not end in its line, which a row is");
     const char* const stop = static_cast<const char*>(quote);
     unquoted.append(p, stop);
     p = stop + 1;
     if (p == end || *p != '"') break;
     unquoted += '"';
   }
-  if (p != end && *p != delimiter_) throw BadLine("a quote does not end where a column does");
+  if (p != end && *p != delimiter_) refuse("a quote does not end where a column does");
   return std::string_view(unquoted).substr(begin);
 }
 
@@ -124,11 +127,12 @@ inline void ColumnCells::SetText(std::string_view text, LineCell& cell) const {
 }
 
 // A cell alone, which may be quoted, is split at its separators as it is in any other column.
-void ColumnCells::TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out) const {
+void ColumnCells::TakeRest(const char* p, const char* end, size_t column, LineCell& cell,
+                           LineCells& out) const {
   cell.kind = LineCell::Kind::kList;
   cell.begin = static_cast<uint32_t>(out.items.size());
   for (;; ++p) {
-    out.items.push_back(Take(p, end, out.unquoted));
+    out.items.push_back(Take(p, end, column + out.items.size() - cell.begin, out.unquoted));
     if (p == end) break;
   }
   cell.count = static_cast<uint32_t>(out.items.size()) - cell.begin;
@@ -138,10 +142,10 @@ void ColumnCells::TakeRest(const char* p, const char* end, LineCell& cell, LineC
 void ColumnCells::ThrowCount(std::string_view line, size_t expected) const {
   const char* p = line.data();
   const char* const end = p + line.size();
-  int64_t count = 0;
+  size_t count = 0;
   std::string unquoted;
   for (;; ++p) {
-    Take(p, end, unquoted);
+    Take(p, end, count, unquoted);
     ++count;
     if (p == end) break;
   }
@@ -180,10 +184,10 @@ void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCe
     const bool last = c + 1 == count;
     if (last && columns.rest) {
       LineCell unused;
-      TakeRest(p, end, at < 0 ? unused : out.cells[static_cast<size_t>(at)], out);
+      TakeRest(p, end, c, at < 0 ? unused : out.cells[static_cast<size_t>(at)], out);
       return;
     }
-    const std::string_view text = Take(p, end, out.unquoted);
+    const std::string_view text = Take(p, end, c, out.unquoted);
     if (at >= 0) SetText(text, out.cells[static_cast<size_t>(at)]);
     if ((p == end) == last) {
       if (last) return;

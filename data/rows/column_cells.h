@@ -60,11 +60,14 @@ class ColumnCells {
   // Reads a line in which every delimiter ends a cell. Returns false for another number of cells.
   bool ReadPlain(std::string_view line, const FileColumns& columns, LineCells& out) const;
   // Takes the next column of a line from `p` on, which then is at the delimiter, or the end. The
-  // text of a quoted one is added to `unquoted`.
-  std::string_view Take(const char*& p, const char* end, std::string& unquoted) const;
-  std::string_view TakeQuoted(const char*& p, const char* end, std::string& unquoted) const;
+  // text of a quoted one is added to `unquoted`. `column`: its number, from 0, for errors.
+  std::string_view Take(const char*& p, const char* end, size_t column,
+                        std::string& unquoted) const;
+  std::string_view TakeQuoted(const char*& p, const char* end, size_t column,
+                              std::string& unquoted) const;
   void SetText(std::string_view text, LineCell& cell) const;
-  void TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out) const;
+  void TakeRest(const char* p, const char* end, size_t column, LineCell& cell,
+                LineCells& out) const;
   [[noreturn]] void ThrowCount(std::string_view line, size_t expected) const;
 
   char delimiter_;

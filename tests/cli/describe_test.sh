@@ -134,7 +134,7 @@ has orders.json '{"name":"Tags","vocabulary":["'
 has orders.json 'Chair; large'
 printf 'a;b\n1;"two\nlines"\n' >split.csv
 run 1 describe split.csv
-has err 'split.csv:2: a quote does not end in its line, which a row is'
+has err 'split.csv:2: column 2: a quote does not end in its line, which a row is'
 
 # ---- a column that is filled after the click tells the label
 awk 'BEGIN { print "shop,click,paid"; for (n = 0; n < 900; n++)

@@ -308,7 +308,8 @@ TEST(TextRowSource, EveryFileHasItsHeading) {
   EXPECT_EQ(error("x,x\n"), ":1: two columns are called 'x'");
   EXPECT_EQ(error(""), ": expected a heading, got an empty file");
   EXPECT_EQ(error("\nx,y\n1,2\n"), ":1: expected a heading, got an empty line");
-  EXPECT_EQ(error("x,\"y\n"), ":1: a quote does not end in its line, which a row is");
+  EXPECT_EQ(error("x,\"y\n"), ":1: column 2: a quote does not end in its line, which a row is");
+  EXPECT_EQ(error("x,z,y\n1,\"a\"b,0\n"), ":2: column 2: a quote does not end where a column does");
   EXPECT_EQ(error("x,y\n\n"),
             ":2: expected 2 columns, got a blank line; --skip-bad-lines leaves blank lines out");
   const auto narrow = std::make_shared<const RowRules>(
