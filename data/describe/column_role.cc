@@ -6,6 +6,7 @@
 #include "data/describe/column_name.h"
 #include "data/describe/label_leak.h"
 #include "data/describe/time_column.h"
+#include "data/rows/line_cells.h"
 #include "data/schema/name_ranges.h"
 #include "data/schema/utf8.h"
 #include "runtime/base/check.h"
@@ -49,11 +50,16 @@ bool IsWords(const ColumnProfile& column) {
 
 // "; it has the words no and yes: …", of a column of two words; else "".
 std::string WordsHint(const ColumnProfile& column) {
-  const auto entries = column.distinct.Entries();
-  if (!IsWords(column) || entries.size() != 2) return "";
-  const auto [no, yes] = std::minmax(entries[0].text, entries[1].text);
-  return Format("; it has the words {} and {}: labels are numbers, so write 0 and 1 for them", no,
-                yes);
+  const auto words = TwoWords(column);
+  if (!words) return "";
+  return Format("; it has the words {} and {}: labels are numbers, so write 0 and 1 for them",
+                words->first, words->second);
+}
+
+std::string ListedNames(const RowsProfile& profile) {
+  std::vector<std::string> names;
+  for (const ColumnProfile& column : profile.columns) names.push_back(column.name);
+  return ListedColumns(names);
 }
 
 size_t LabelOf(const RowsProfile& profile, const RoleOptions& options) {
@@ -68,7 +74,8 @@ size_t LabelOf(const RowsProfile& profile, const RoleOptions& options) {
   if (!options.label.empty()) {
     const size_t at = find([&](const ColumnProfile& c) { return c.name == options.label; });
     if (at == columns.size())
-      throw Error(Format("--label: there is no column '{}'", options.label));
+      throw Error(Format("--label: there is no column '{}'; there are {}", options.label,
+                         ListedNames(profile)));
     if (const std::string why = WhyNoName(options.label); !why.empty())
       throw Error(Format("--label: column '{}': {}", options.label, why));
     if (!CanBeLabel(columns[at]))
@@ -226,6 +233,12 @@ void AddLeaks(const RowsProfile& profile, size_t label, std::vector<ProposedColu
 std::string ToString(ColumnRole role) {
   static constexpr const char* kNames[] = {"label", "time", "dense", "feature", "unused"};
   return kNames[static_cast<size_t>(role)];
+}
+
+std::optional<std::pair<std::string, std::string>> TwoWords(const ColumnProfile& column) {
+  const auto entries = column.distinct.Entries();
+  if (!IsWords(column) || entries.size() != 2) return {};
+  return std::minmax(entries[0].text, entries[1].text);
 }
 
 std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const RoleOptions& options) {

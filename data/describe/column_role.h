@@ -3,6 +3,7 @@
 // Proposes what a column is to a model: label, time, dense number, feature, or nothing.
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/describe/profile_rows.h"
@@ -20,7 +21,7 @@ struct ProposedColumn {
   std::optional<double> at_least;  // of a label that is not 0 or 1: where 1 begins
   bool log = false;                // of a dense number: takes log1p
   bool words_of_label = false;     // its name is that of a label, but its values are words
-  std::string leak = {};           // how its missing cells tell the label, or ""
+  std::string leak = {};           // how its missing cells or zeros tell the label, or ""
 };
 
 struct RoleOptions {
@@ -30,6 +31,9 @@ struct RoleOptions {
 // A proposal for each column of the profile. Throws Error for a label that is no column, that is
 // not a number, or that nothing looks like.
 std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const RoleOptions& options);
+
+// The two words that all cells of a column have, which 0 and 1 would make a label.
+std::optional<std::pair<std::string, std::string>> TwoWords(const ColumnProfile& column);
 
 // Rows of a table for hashed ids: room for ten times as many as were seen, a prime number of them.
 int64_t RowsOfHashes(const ColumnProfile& column);

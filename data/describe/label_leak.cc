@@ -27,18 +27,24 @@ int OnlyLabel(const Rows& part, const Rows& rows) {
 }  // namespace
 
 std::string LabelLeak(const ColumnProfile& column, const ColumnProfile& label, double at_least) {
-  Rows empty, filled, rows;
+  Rows empty, filled, zero, other, rows;
+  const bool counts = column.all_numbers() && !column.is_bag();  // else 0 stands for a text
   const auto &cells = column.by_row.kept(), &labels = label.by_row.kept();
   for (size_t i = 0; i < cells.size(); ++i) {
     if (std::isnan(labels[i])) continue;
     const int one = labels[i] >= static_cast<float>(at_least) ? 1 : 0;
     ++rows.by_label[one];
     ++(std::isnan(cells[i]) ? empty : filled).by_label[one];
+    if (counts && !std::isnan(cells[i])) ++(cells[i] == 0 ? zero : other).by_label[one];
   }
   if (const int only = OnlyLabel(empty, rows); only >= 0)
     return Format("it is empty nearly only where the label is {}", only);
   if (const int only = OnlyLabel(filled, rows); only >= 0)
     return Format("it is filled nearly only where the label is {}", only);
+  if (const int only = OnlyLabel(zero, rows); only >= 0)
+    return Format("it is 0 nearly only where the label is {}", only);
+  if (const int only = OnlyLabel(other, rows); only >= 0)
+    return Format("it is other than 0 nearly only where the label is {}", only);
   return "";
 }
 

@@ -1,6 +1,7 @@
 #ifndef TESSERA_DATA_DESCRIBE_LABEL_LEAK_H_
 #define TESSERA_DATA_DESCRIBE_LABEL_LEAK_H_
-// Finds columns whose missing cells tell the label, as those that are filled in after a click.
+// Finds columns whose missing cells, or zeros, tell the label, as those that are filled in after a
+// click, or what was paid.
 #include <string>
 
 #include "data/describe/column_profile.h"

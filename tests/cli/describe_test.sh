@@ -153,6 +153,7 @@ has out '"tables": ['
 printf 'a,b\nx,y\nz,y\nx,w\n' > no_label.csv
 run 0 describe no_label.csv
 has out "No configuration is proposed: no column looks like a label"
+has out "with 0 and 1 for their words these could be labels: 'a' (x, z), 'b' (w, y)"
 run 1 describe no_label.csv -o none.json
 has err "no column looks like a label"
 [ ! -e none.json ] || fail "none.json was written"

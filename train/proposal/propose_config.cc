@@ -100,6 +100,16 @@ std::string Laid(const Json& document) {
   return text + "\n}\n";
 }
 
+// "; with 0 and 1 for their words these could be labels: 'bought' (no, yes), …", or "".
+std::string TwoWordsHint(const RowsProfile& profile) {
+  std::string text;
+  for (const ColumnProfile& column : profile.columns)
+    if (const auto words = TwoWords(column))
+      text += Format("{}'{}' ({}, {})", text.empty() ? "" : ", ", column.name, words->first,
+                     words->second);
+  return text.empty() ? "" : "; with 0 and 1 for their words these could be labels: " + text;
+}
+
 // The keys beside data, tables and the model.
 Json WithTraining(Json document) {
   const Json rule = {{"name", "rowwise_adagrad"}, {"lr", 0.02}, {"eps", 1e-8}};
@@ -158,7 +168,8 @@ std::string ProposeConfig(const RowsProfile& profile, const std::vector<Proposed
   if (labels.empty())
     throw Error(
         "no column looks like a label (its name says so, or its values are 0 and 1): name one by "
-        "--label COLUMN");
+        "--label COLUMN" +
+        TwoWordsHint(profile));
   if (tables.empty()) throw Error("no column looks like a categorical feature, which tables need");
   if (!dense.empty()) data["dense"] = dense;
   data["features"] = features;

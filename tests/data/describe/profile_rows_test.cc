@@ -199,15 +199,18 @@ TEST(ProfileRows, KeysOfRowsAreUnused) {
 
 // Every fifth of 30,000 rows has a label of 1, or a rating of 4.5 or more.
 TEST(ProfileRows, MissingCellsMayTellTheLabel) {
-  std::string text = "click,stars,paid,shown,reason,age,rare\n";
+  std::string text = "click,stars,paid,shown,sum,left,reason,age,rare,zeros\n";
   for (int i = 0; i < 30'000; ++i) {
     const bool one = i % 5 == 0;
     text += std::to_string(one) + (one ? ",4.5," : i % 2 == 0 ? ",1.1," : ",4.1,");
     text += one || i % 997 == 1 ? "3.5," : ",";  // but for a few, empty where the label is 0
     text += one && i % 3 == 0 ? "," : "a,";      // sometimes empty where it is 1, never where 0
-    text += one && i % 15 == 0 ? "b" : "";       // rarely filled, where it is 1
-    text += i % 7 == 0 ? "," : ",2.5,";          // empty whatever the label
-    text += i % 5000 == 1 ? "\n" : "x\n";        // too rarely empty to say
+    text += one ? std::to_string(i % 89 + 1) + "," : "0,";         // 0 where the label is 0
+    text += one && i % 3 == 0 ? "0," : i % 7 == 0 ? "," : "2.5,";  // 0 where it is 1 alone
+    text += one && i % 15 == 0 ? "b" : "";                         // rarely filled, where it is 1
+    text += i % 7 == 0 ? "," : ",2.5,";                            // empty whatever the label
+    text += i % 5000 == 1 ? "" : "x";                              // too rarely empty to say
+    text += i % 3 == 0 ? ",0\n" : ",1.5\n";                        // 0 whatever the label
   }
   const RowsProfile profile = Profile("leaks.csv", text);
   for (const std::string label : {"click", "stars"}) {
@@ -215,8 +218,11 @@ TEST(ProfileRows, MissingCellsMayTellTheLabel) {
     EXPECT_EQ(leak("paid"), "it is empty nearly only where the label is 0");
     EXPECT_EQ(leak("shown"), "it is empty nearly only where the label is 1");
     EXPECT_EQ(leak("reason"), "it is filled nearly only where the label is 1");
+    EXPECT_EQ(leak("sum"), "it is 0 nearly only where the label is 0");
+    EXPECT_EQ(leak("left"), "it is 0 nearly only where the label is 1");
     EXPECT_EQ(leak("age"), "");
     EXPECT_EQ(leak("rare"), "");
+    EXPECT_EQ(leak("zeros"), "");
     EXPECT_EQ(leak(label.c_str()), "");
   }
   EXPECT_EQ(Proposed(profile, "stars", "stars").at_least, 4.5);
@@ -229,7 +235,7 @@ TEST(ProfileRows, SaysWhatIsWrong) {
               HasSubstr("bad.csv:2: expected 2 columns, got 3"));
   const RowsProfile profile = Profile("visits.csv", Visits());
   EXPECT_THAT(ErrorOf([&] { ProposeColumns(profile, {"clicked"}); }),
-              HasSubstr("there is no column 'clicked'"));
+              HasSubstr("there is no column 'clicked'; there are "));
   EXPECT_THAT(ErrorOf([&] { ProposeColumns(profile, {"shelf"}); }),
               HasSubstr("column 'shelf' is not one number a row"));
 }
