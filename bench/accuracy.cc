@@ -6,7 +6,6 @@
 //
 // All topics that need no files of others are run, at small sizes, passes in turn as --against
 // does; or one whole run after the other, as --compare does.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -28,6 +27,7 @@
 #include "runtime/base/machine.h"
 #include "runtime/context.h"
 #include "runtime/files/files.h"
+#include "runtime/flags/flags.h"
 
 namespace tessera::bench {
 namespace {
@@ -309,16 +309,16 @@ void PrintVerdicts(const Flags& flags) {
 
 int Main(int argc, char** argv) {
   Flags flags;
-  CLI::App app("How far the harness can be trusted on this machine");
-  app.add_option("--topics", flags.topics, "names joined by commas (all)");
-  app.add_option("--rounds", flags.rounds, "rounds of a run")->capture_default_str();
-  app.add_option("--passes", flags.passes, "as of tessera bench")->capture_default_str();
-  app.add_option("--min-time", flags.min_time, "as of tessera bench");
-  app.add_option("--precision", flags.precision, "as of tessera bench");
-  app.add_option("--flush-mib", flags.flush_mib, "as of tessera bench");
-  app.add_flag("--one-by-one", flags.one_by_one, "one whole run after the other, not in turn");
-  app.add_option("--keep", flags.folder, "a folder for the data files of the runs");
-  CLI11_PARSE(app, argc, argv);
+  internal::ProgramFlags line("How far the harness can be trusted on this machine");
+  line.Add("--topics", flags.topics, "names joined by commas (all)");
+  line.Add("--rounds", flags.rounds, "rounds of a run");
+  line.Add("--passes", flags.passes, "as of tessera bench");
+  line.Add("--min-time", flags.min_time, "as of tessera bench");
+  line.Add("--precision", flags.precision, "as of tessera bench");
+  line.Add("--flush-mib", flags.flush_mib, "as of tessera bench");
+  line.Add("--one-by-one", flags.one_by_one, "one whole run after the other, not in turn");
+  line.Add("--keep", flags.folder, "a folder for the data files of the runs");
+  if (!line.Parse(argc, argv)) return 0;
   if (flags.passes < 1 || flags.rounds < flags.passes)
     throw Error(Format("--rounds {}: expected at least {}, one for each of --passes", flags.rounds,
                        flags.passes));

@@ -9,7 +9,6 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "runtime/base/joined.h"
 #include "runtime/base/nearest.h"
 #include "runtime/base/version.h"
+#include "runtime/flags/mistake_text.h"
 
 namespace tessera::cli {
 namespace {
@@ -36,21 +36,6 @@ class HelpFormatter : public CLI::Formatter {
     return Wrapped(CLI::Formatter::make_help(app, std::move(name), mode));
   }
 };
-
-// Checks a value without a mark in the help.
-CLI::Validator Unmarked(CLI::Validator check) {
-  check.description("");
-  return check;
-}
-
-// Says what is expected of a value that is no number of the range; "" for one that is.
-std::string OutOfRange(const NumberRange& of, std::string& text) {
-  if (of.whole)
-    return CLI::Range(of.low, of.high)(text).empty() ? "" : NumberExpected(of.low, of.high, text);
-  return CLI::Range(of.real_low, of.real_high)(text).empty()
-             ? ""
-             : NumberExpected(of.real_low, of.real_high, text);
-}
 
 // The exit code of a command that ends with `code`: if standard output could not be written (a full
 // disk), every command fails.
@@ -155,7 +140,7 @@ int ExitOnParse(const CLI::App& app, const CLI::ParseError& error, const ChosenW
   std::string text = ElsewhereText(chosen, extras);
   if (text.empty())
     text = unexpected ? Unexpected(app, extras)
-                      : MistakeText(error.what()) + Suggestion(app, extras.all);
+                      : internal::MistakeText(error.what()) + Suggestion(app, extras.all);
   return SayWrongFlags(command, Format("{} (see {} --help)", text, command));
 }
 
@@ -181,73 +166,6 @@ int DoChosen(const CLI::App& app, const Work& work) {
 }
 
 }  // namespace
-
-Flag& Flag::Required() {
-  option_->required();
-  return *this;
-}
-
-Flag& Flag::Value(const std::string& name) {
-  option_->type_name(name);
-  if (name == "TEXT") return *this;
-  // "$FILE" of a variable that is not set would otherwise mean that the flag was not given.
-  const auto is_there = [name](const std::string& value) {
-    return value.empty() ? Format("expected {}, got an empty value", name) : std::string();
-  };
-  option_->check(CLI::Validator(is_there, ""));
-  return *this;
-}
-
-Flag& Flag::Within(const NumberRange& range) {
-  option_->check(
-      CLI::Validator([range](std::string& text) { return OutOfRange(range, text); }, ""));
-  return *this;
-}
-
-Flag& Flag::OneOf(const std::vector<std::string>& words) {
-  option_->check(Unmarked(CLI::IsMember(words)));
-  return *this;
-}
-
-Flag& Flag::OneAtATime() {
-  option_->allow_extra_args(false);
-  return *this;
-}
-
-Flag& Flag::Delimiter(char delimiter) {
-  option_->delimiter(delimiter);
-  return *this;
-}
-
-Flag& Flag::ShowDefault() {
-  option_->capture_default_str();
-  return *this;
-}
-
-Flag& Flag::ShowDefault(const std::string& text) {
-  option_->default_str(text);
-  return *this;
-}
-
-Flag& Flag::Group(const std::string& heading) {
-  option_->group(heading);
-  return *this;
-}
-
-Flag& Flag::Excludes(const Flag& other) {
-  option_->excludes(other.option_);
-  return *this;
-}
-
-Flag& Flag::Needs(const Flag& other) {
-  option_->needs(other.option_);
-  return *this;
-}
-
-Flag& Flag::Needs(const std::string& other) {
-  option_->needs(other);
-  return *this;
-}
 
 Command Command::AddCommand(const std::string& name, const std::string& description) {
   Command command(app_->add_subcommand(name, description), chosen_);
@@ -282,25 +200,6 @@ void Command::AddLogFlags() {
       .Value("FORMAT");
 }
 
-template <typename T>
-Flag Command::Add(const std::string& names, T& value, const std::string& help) {
-  if constexpr (std::is_same_v<T, bool>)
-    return Flag(app_->add_flag(names, value, help));
-  else
-    return Flag(app_->add_option(names, value, help));
-}
-template Flag Command::Add(const std::string&, bool&, const std::string&);
-template Flag Command::Add(const std::string&, int&, const std::string&);
-template Flag Command::Add(const std::string&, int64_t&, const std::string&);
-template Flag Command::Add(const std::string&, uint64_t&, const std::string&);
-template Flag Command::Add(const std::string&, double&, const std::string&);
-template Flag Command::Add(const std::string&, std::string&, const std::string&);
-template Flag Command::Add(const std::string&, std::optional<int>&, const std::string&);
-template Flag Command::Add(const std::string&, std::optional<int64_t>&, const std::string&);
-template Flag Command::Add(const std::string&, std::optional<double>&, const std::string&);
-template Flag Command::Add(const std::string&, std::vector<int64_t>&, const std::string&);
-template Flag Command::Add(const std::string&, std::vector<std::string>&, const std::string&);
-
 Flag Command::AddWords(const std::string& names,
                        std::function<void(const std::vector<std::string>&)> take,
                        const std::string& help) {
@@ -313,8 +212,6 @@ void Command::SayElsewhere(std::function<std::string(const std::string& flag)> w
   app_->preparse_callback(
       [chosen = chosen_, where = std::move(where)](size_t) { chosen->elsewhere = where; });
 }
-
-void Command::ShowDefaults() { app_->option_defaults()->always_capture_default(); }
 
 void Command::Footer(const std::string& text) { app_->footer(text); }
 
@@ -365,7 +262,7 @@ void ParseFlags(const std::string& command, std::vector<std::string> words,
     throw Error(Format("{}: not expected by {}{}", internal::Joined(extras, " "), command,
                        Suggestion(app, extras)));
   } catch (const CLI::ParseError& error) {
-    throw Error(Format("{} (of {})", MistakeText(error.what()), command));
+    throw Error(Format("{} (of {})", internal::MistakeText(error.what()), command));
   }
 }
 

@@ -3,66 +3,18 @@
 // Commands and flags of `tessera`. A command's file says what it takes and what it does; parsing,
 // help and the sentences for mistakes are here.
 //
-// CLI11 does the work. It is included by command_line.cc alone, as its templates take seconds to
-// compile in each file that includes them.
-#include <cstdint>
+// CLI11 does the work, as it does below (runtime/flags/flags.h).
 #include <functional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "cli/show/log.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "runtime/flags/flags.h"
 
 namespace tessera::cli {
 
-// Numbers that a flag allows, low and high among them.
-struct NumberRange {
-  bool whole;
-  int64_t low, high;           // where whole
-  double real_low, real_high;  // elsewhere
-};
-
-template <typename T>
-NumberRange NumbersFrom(T low, T high) {
-  if constexpr (std::is_integral_v<T>)
-    return {true, low, high, 0, 0};
-  else
-    return {false, 0, 0, low, high};
-}
-
-// A flag or an argument of a command; copies name the same one.
-class Flag {
- public:
-  explicit Flag(CLI::Option* option) : option_(option) {}
-
-  Flag& Required();
-  // Names its value in the help: FILE, N, …. An empty one is refused, but for TEXT.
-  Flag& Value(const std::string& name);
-  Flag& Within(const NumberRange& range);
-  Flag& OneOf(const std::vector<std::string>& words);
-  // Takes one value each time that it is given: a list of them does not follow it.
-  Flag& OneAtATime();
-  // Its value is a list whose items the character parts.
-  Flag& Delimiter(char delimiter);
-  // The help shows the variable's value as the default; with a text, that.
-  Flag& ShowDefault();
-  Flag& ShowDefault(const std::string& text);
-  // The help lists it under this heading.
-  Flag& Group(const std::string& heading);
-  // Both together are refused.
-  Flag& Excludes(const Flag& other);
-  // It is refused without the other.
-  Flag& Needs(const Flag& other);
-  Flag& Needs(const std::string& other);
-
- private:
-  CLI::Option* option_;
-};
+using internal::Flag;
+using internal::NumbersFrom;
 
 // A command's result is the exit code.
 using Work = std::function<int()>;
@@ -77,9 +29,9 @@ struct ChosenWork {
 };
 
 // `tessera`, or one of its commands; copies name the same one.
-class Command {
+class Command : public internal::Flags {
  public:
-  Command(CLI::App* app, ChosenWork* chosen) : app_(app), chosen_(chosen) {}
+  Command(CLI::App* app, ChosenWork* chosen) : Flags(app), chosen_(chosen) {}
 
   // Adds a command with the flags that all commands have, behind its name or before it: --quiet and
   // --log-format.
@@ -90,16 +42,9 @@ class Command {
   void AddLogFlags();
   // `where` says of a flag that belongs elsewhere on the line, where; "" of others.
   void SayElsewhere(std::function<std::string(const std::string& flag)> where);
-  // A value that goes into `value`, which outlives the command. T: bool (a switch), int, int64_t,
-  // uint64_t, double, float, std::string, std::optional of int, int64_t or double, std::vector of
-  // std::string or int64_t.
-  template <typename T>
-  Flag Add(const std::string& names, T& value, const std::string& help);
   // Words, parted by commas, that `take` gets.
   Flag AddWords(const std::string& names, std::function<void(const std::vector<std::string>&)> take,
                 const std::string& help);
-  // Flags that are added after this show their variables' values as defaults in the help.
-  void ShowDefaults();
   // Adds text below the flags in the help.
   void Footer(const std::string& text);
   // Sets the work of the command, for when it is chosen.
@@ -111,7 +56,6 @@ class Command {
                              std::function<std::string(const std::string&)> unknown);
 
  private:
-  CLI::App* app_;
   ChosenWork* chosen_;
 };
 

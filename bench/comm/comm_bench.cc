@@ -5,7 +5,6 @@
 //   mpirun -n 4 bazel-bin/bench/comm/comm_bench --json mpi.json
 //
 // A time is the slowest rank's, from a barrier on.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -17,6 +16,7 @@
 #include "bench/harness/samples.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
+#include "runtime/flags/flags.h"
 #include "runtime/tensor.h"
 
 namespace tessera::bench {
@@ -100,15 +100,12 @@ void Write(const Options& options, const std::vector<Json>& results) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Bus bandwidth of collectives, under mpirun");
-  app.add_option("--sizes", options.sizes, "bytes a rank")->delimiter(',')->capture_default_str();
-  app.add_option("--rounds", options.rounds, "timed rounds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--comm-thread", options.comm_thread, "a thread of its own for MPI")
-      ->capture_default_str();
-  app.add_option("--json", options.json_path, "also write the results to this file");
-  CLI11_PARSE(app, argc, argv);
+  internal::ProgramFlags flags("Bus bandwidth of collectives, under mpirun");
+  flags.Add("--sizes", options.sizes, "bytes a rank").Delimiter(',');
+  flags.Add("--rounds", options.rounds, "timed rounds").Within(internal::NumbersFrom(1));
+  flags.Add("!--no-comm-thread", options.comm_thread, "no thread of its own for MPI");
+  flags.Add("--json", options.json_path, "also write the results to this file");
+  if (!flags.Parse(argc, argv)) return 0;
 
   if (!UnderMpirun())
     throw Error(

@@ -10,7 +10,6 @@
 // --suite runs the shapes whose targets are known: D = 128 uniform and Zipf 1.05, D = 16, 32 and
 // 64, tables of f16, lookups of stored rows (f16, int8, int4), and steps of one example, also as a
 // graph.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -23,6 +22,7 @@
 #include "bench/harness/bench_main.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/device/dispatch.h"
+#include "runtime/flags/flags.h"
 #include "runtime/graph.h"
 #include "runtime/tensor.h"
 
@@ -214,22 +214,21 @@ int Main(int argc, char** argv) {
   int64_t flush_mib = 512;
   bool suite = false, probe = false, one_example = true;
   std::string device_name = "cuda", json_path;
-  CLI::App app("Lookup and update on a device beside a plain copy, caches cold");
-  app.add_option("--device", device_name, "cuda, cuda:<index> or cpu")->capture_default_str();
-  app.add_option("--tables", shape.tables, "tables")->capture_default_str();
-  app.add_option("--rows", shape.rows, "rows a table")->capture_default_str();
-  app.add_option("--dim", shape.dim, "columns")->capture_default_str();
-  app.add_option("--batch", shape.batch, "bags a table")->capture_default_str();
-  app.add_option("--pooling", shape.pooling, "ids a bag")->capture_default_str();
-  app.add_option("--zipf", shape.zipf, "exponent of a Zipf law of ids (0: uniform)");
-  app.add_option("--rounds", rounds, "timed rounds")->capture_default_str();
-  app.add_option("--flush-mib", flush_mib, "written before each call, and copied")
-      ->capture_default_str();
-  app.add_flag("--suite", suite, "all shapes with known targets; other shape options are not used");
-  app.add_flag("!--no-one-example", one_example, "leave out steps of one example");
-  app.add_flag("--probe", probe, "only run one trivial kernel, and check what it wrote");
-  app.add_option("--json", json_path, "also write the results to this file");
-  CLI11_PARSE(app, argc, argv);
+  internal::ProgramFlags flags("Lookup and update on a device beside a plain copy, caches cold");
+  flags.Add("--device", device_name, "cuda, cuda:<index> or cpu");
+  flags.Add("--tables", shape.tables, "tables");
+  flags.Add("--rows", shape.rows, "rows a table");
+  flags.Add("--dim", shape.dim, "columns");
+  flags.Add("--batch", shape.batch, "bags a table");
+  flags.Add("--pooling", shape.pooling, "ids a bag");
+  flags.Add("--zipf", shape.zipf, "exponent of a Zipf law of ids (0: uniform)");
+  flags.Add("--rounds", rounds, "timed rounds");
+  flags.Add("--flush-mib", flush_mib, "written before each call, and copied");
+  flags.Add("--suite", suite, "all shapes with known targets; other shape options are not used");
+  flags.Add("!--no-one-example", one_example, "leave out steps of one example");
+  flags.Add("--probe", probe, "only run one trivial kernel, and check what it wrote");
+  flags.Add("--json", json_path, "also write the results to this file");
+  if (!flags.Parse(argc, argv)) return 0;
 
   const Device device = ParseDevice(device_name);
   if (probe) {

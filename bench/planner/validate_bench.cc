@@ -5,7 +5,6 @@
 //
 // Without a profile the machine is calibrated first. --slow: over a link of 100 us and 200 MB/s a
 // rank (comm/slow_communicator.h), which is calibrated as well.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,6 +23,7 @@
 #include "planner/torchrec/torchrec_estimators.h"
 #include "runtime/context.h"
 #include "runtime/files/files.h"
+#include "runtime/flags/flags.h"
 #include "sharding/plan/plan_makers.h"
 
 namespace tessera::bench {
@@ -219,17 +219,16 @@ void Validate(const Flags& flags, int ranks, const MachineProfile& profile) {
 
 int Main(int argc, char** argv) {
   Flags flags;
-  CLI::App app("Predicted and measured steps");
-  app.option_defaults()->always_capture_default();
-  app.add_option("--ranks", flags.ranks, "numbers of ranks")->delimiter(',');
-  app.add_flag("--slow", flags.slow, "over a slow link");
-  app.add_flag("--parts", flags.parts, "print the parts of rank 0");
-  app.add_option("--profile", flags.profile, "read the profile from this file, or write it there");
-  app.add_option("--codec", flags.codec, "wire codecs");
-  app.add_option("--bags", flags.bags, "examples of a rank");
-  app.add_option("--seconds", flags.seconds, "of steps of a plan and pass");
-  app.add_option("--passes", flags.passes, "over all plans");
-  CLI11_PARSE(app, argc, argv);
+  internal::ProgramFlags line("Predicted and measured steps");
+  line.Add("--ranks", flags.ranks, "numbers of ranks").Delimiter(',');
+  line.Add("--slow", flags.slow, "over a slow link");
+  line.Add("--parts", flags.parts, "print the parts of rank 0");
+  line.Add("--profile", flags.profile, "read the profile from this file, or write it there");
+  line.Add("--codec", flags.codec, "wire codecs");
+  line.Add("--bags", flags.bags, "examples of a rank");
+  line.Add("--seconds", flags.seconds, "of steps of a plan and pass");
+  line.Add("--passes", flags.passes, "over all plans");
+  if (!line.Parse(argc, argv)) return 0;
   const int most = *std::max_element(flags.ranks.begin(), flags.ranks.end());
   const auto begin = std::chrono::steady_clock::now();
   const MachineProfile profile = ProfileOf(flags, most);

@@ -9,7 +9,6 @@
 // take, through the queue; latency is from the time a request was due. A soak is an open loop of
 // the first dim and codec alone, which says what memory is resident on the way, and fails on an
 // error.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -29,6 +28,7 @@
 #include "runtime/base/process_memory.h"
 #include "runtime/base/report_text.h"
 #include "runtime/context.h"
+#include "runtime/flags/flags.h"
 #include "serve/request_queue.h"
 
 namespace tessera::bench {
@@ -174,22 +174,22 @@ int64_t RunOpenLoop(serve::Predictor& predictor, const OpenLoop& options) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Latency of requests to a served DLRM");
+  internal::ProgramFlags flags("Latency of requests to a served DLRM");
   std::vector<int64_t> dims = {64};
   std::vector<std::string> codecs = {"int8"};
   int64_t cap = 100'000;
   OpenLoop open;
   double soak = 0;
   std::string folder;
-  app.add_option("--dim", dims, "dims")->delimiter(',');
-  app.add_option("--codec", codecs, "codecs of rows")->delimiter(',');
-  app.add_option("--cap", cap, "most rows of a table");
-  app.add_option("--open-loop", open.rate, "requests a second");
-  app.add_option("--seconds", open.seconds, "of a loop");
-  app.add_option("--soak", soak, "seconds of one loop, and nothing else");
-  app.add_option("--workers", open.workers, "threads that compute");
-  app.add_option("--folder", folder, "where models are written, in a new folder that is removed");
-  CLI11_PARSE(app, argc, argv);
+  flags.Add("--dim", dims, "dims").Delimiter(',');
+  flags.Add("--codec", codecs, "codecs of rows").Delimiter(',');
+  flags.Add("--cap", cap, "most rows of a table");
+  flags.Add("--open-loop", open.rate, "requests a second");
+  flags.Add("--seconds", open.seconds, "of a loop");
+  flags.Add("--soak", soak, "seconds of one loop, and nothing else");
+  flags.Add("--workers", open.workers, "threads that compute");
+  flags.Add("--folder", folder, "where models are written, in a new folder that is removed");
+  if (!flags.Parse(argc, argv)) return 0;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a line is seen when it is there, in a pipe, too
   std::printf("%s\n", MachineName().c_str());
   if (soak > 0) {

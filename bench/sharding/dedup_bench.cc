@@ -6,7 +6,6 @@
 //   zcat amazon_book_bags.txt.gz | bazel run -c opt //bench/sharding:dedup_bench -- --skip-first
 //
 // One table, row-wise over ranks that are threads of one process.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -16,6 +15,7 @@
 #include "bench/harness/bench_main.h"
 #include "comm/local_communicator.h"
 #include "comm/slow_communicator.h"
+#include "runtime/flags/flags.h"
 #include "runtime/tensor.h"
 #include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
@@ -108,18 +108,19 @@ void PrintBetween(const Shape& s, const Bags& bags, int64_t rows, const Bytes& p
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Bytes that dedup_ids saves");
+  internal::ProgramFlags flags("Bytes that dedup_ids saves");
   Shape shape;
   bool skip_first = false;
-  app.add_option("--ranks", shape.ranks, "Ranks")->check(CLI::Range(2, 64));
-  app.add_option("--ranks-per-node", shape.ranks_per_node,
-                 "Ranks of a node, which divide --ranks; bytes between nodes are printed")
-      ->check(CLI::Range(1, 32));
-  app.add_option("--batch", shape.batch, "Bags a rank")->check(CLI::PositiveNumber);
-  app.add_option("--dim", shape.dim, "Columns of the table")->check(CLI::PositiveNumber);
-  app.add_option("--steps", shape.steps, "Steps")->check(CLI::PositiveNumber);
-  app.add_flag("--skip-first", skip_first, "A line's first number is no id");
-  CLI11_PARSE(app, argc, argv);
+  flags.Add("--ranks", shape.ranks, "Ranks").Within(internal::NumbersFrom(2, 64));
+  flags
+      .Add("--ranks-per-node", shape.ranks_per_node,
+           "Ranks of a node, which divide --ranks; bytes between nodes are printed")
+      .Within(internal::NumbersFrom(1, 32));
+  flags.Add("--batch", shape.batch, "Bags a rank").Within(internal::NumbersFrom(1));
+  flags.Add("--dim", shape.dim, "Columns of the table").Within(internal::NumbersFrom(1));
+  flags.Add("--steps", shape.steps, "Steps").Within(internal::NumbersFrom(1));
+  flags.Add("--skip-first", skip_first, "A line's first number is no id");
+  if (!flags.Parse(argc, argv)) return 0;
   const Bags bags = ReadBags(std::cin, skip_first);
   int64_t rows = 0, ids = 0;
   for (const auto& bag : bags) {

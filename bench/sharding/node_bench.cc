@@ -7,7 +7,6 @@
 // of its ranks has its share (comm/slow_communicator.h). Table i lies on node i (table_row_wise),
 // or half of its columns lie on it and half on the next node (grid_shard). Warm caches; both routes
 // in turn.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -17,6 +16,7 @@
 #include "bench/sharding/step_tables.h"
 #include "comm/local_communicator.h"
 #include "comm/slow_communicator.h"
+#include "runtime/flags/flags.h"
 #include "runtime/tensor.h"
 #include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
@@ -130,22 +130,22 @@ Json Report(const Flags& f, bool grid) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("A sharded step whose rows return directly or by node");
+  internal::ProgramFlags flags("A sharded step whose rows return directly or by node");
   Flags f;
-  app.add_option("--nodes", f.nodes, "Nodes")->check(CLI::Range(1, 16));
-  app.add_option("--local", f.local, "Ranks of a node")->check(CLI::Range(1, 16));
-  app.add_option("--tables", f.shape.tables, "Tables")->check(CLI::PositiveNumber);
-  app.add_option("--rows", f.shape.rows, "Rows of each")->check(CLI::PositiveNumber);
-  app.add_option("--dim", f.shape.dim, "Columns of each")->check(CLI::PositiveNumber);
-  app.add_option("--batch", f.shape.batch, "Bags a rank and table")->check(CLI::PositiveNumber);
-  app.add_option("--ids", f.shape.ids, "Ids a bag")->check(CLI::PositiveNumber);
-  app.add_option("--gbits", f.gbits, "A node's link to the others, in Gbit/s")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--latency-us", f.latency_us, "Its latency in microseconds")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--rounds", f.rounds, "Steps that are timed")->check(CLI::PositiveNumber);
-  app.add_option("--json", f.json, "File to write");
-  CLI11_PARSE(app, argc, argv);
+  flags.Add("--nodes", f.nodes, "Nodes").Within(internal::NumbersFrom(1, 16));
+  flags.Add("--local", f.local, "Ranks of a node").Within(internal::NumbersFrom(1, 16));
+  flags.Add("--tables", f.shape.tables, "Tables").Within(internal::NumbersFrom(1));
+  flags.Add("--rows", f.shape.rows, "Rows of each").Within(internal::NumbersFrom(1));
+  flags.Add("--dim", f.shape.dim, "Columns of each").Within(internal::NumbersFrom(1));
+  flags.Add("--batch", f.shape.batch, "Bags a rank and table").Within(internal::NumbersFrom(1));
+  flags.Add("--ids", f.shape.ids, "Ids a bag").Within(internal::NumbersFrom(1));
+  flags.Add("--gbits", f.gbits, "A node's link to the others, in Gbit/s")
+      .Within(internal::NumbersFrom(1e-6));
+  flags.Add("--latency-us", f.latency_us, "Its latency in microseconds")
+      .Within(internal::NumbersFrom(0.0));
+  flags.Add("--rounds", f.rounds, "Steps that are timed").Within(internal::NumbersFrom(1));
+  flags.Add("--json", f.json, "File to write");
+  if (!flags.Parse(argc, argv)) return 0;
   std::printf("%s; %d nodes of %d ranks, %g Gbit/s and %g us between them\n", MachineName().c_str(),
               f.nodes, f.local, f.gbits, f.latency_us);
   Json rows = Json::array();

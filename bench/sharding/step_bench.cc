@@ -6,7 +6,6 @@
 //
 // The shape is that of TorchRec's step in the peers' alltoall.py: 8 tables of 100,000 rows, D = 64,
 // 1,024 bags of 10 ids a rank and table, row-wise Adagrad. Warm caches. Names are the peers'.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "bench/harness/cold_rounds.h"
 #include "bench/sharding/step_tables.h"
 #include "comm/local_communicator.h"
+#include "runtime/flags/flags.h"
 #include "runtime/tensor.h"
 #include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
@@ -133,12 +133,12 @@ int Main(int argc, char** argv) {
   std::vector<std::string> kinds = {"table_wise", "row_wise", "column_wise", "data_parallel"};
   int rounds = 40;
   std::string json_path;
-  CLI::App app("Sharded training steps on ranks that are threads");
-  app.add_option("--ranks", ranks, "numbers of ranks")->delimiter(',')->capture_default_str();
-  app.add_option("--kinds", kinds, "types of sharding")->delimiter(',')->capture_default_str();
-  app.add_option("--rounds", rounds, "timed steps")->capture_default_str();
-  app.add_option("--json", json_path, "also write the results to this file");
-  CLI11_PARSE(app, argc, argv);
+  internal::ProgramFlags flags("Sharded training steps on ranks that are threads");
+  flags.Add("--ranks", ranks, "numbers of ranks").Delimiter(',');
+  flags.Add("--kinds", kinds, "types of sharding").Delimiter(',');
+  flags.Add("--rounds", rounds, "timed steps");
+  flags.Add("--json", json_path, "also write the results to this file");
+  if (!flags.Parse(argc, argv)) return 0;
 
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   std::printf("%s, %d cores; median of %d steps, one thread a rank; shares are rank 0's\n",

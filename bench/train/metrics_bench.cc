@@ -6,7 +6,6 @@
 // update: one batch is added. compute: all values are read, over full windows. share: update, and
 // compute every compute_interval_steps (100) steps, as a share of a step of the model in this
 // process. All times are those of the fastest round.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -16,6 +15,7 @@
 #include "bench/harness/cold_rounds.h"
 #include "metrics/metric_registry.h"
 #include "runtime/context.h"
+#include "runtime/flags/flags.h"
 #include "train/data_sets.h"
 #include "train/trainer.h"
 
@@ -112,15 +112,14 @@ void Run(const Options& o, const MetricKind& kind, double step) {
 
 int Main(int argc, char** argv) {
   Options o;
-  CLI::App app("What metrics cost beside a training step");
-  app.add_option("--config", o.config, "of the model")->capture_default_str();
-  app.add_option("--batch", o.batch, "examples a step")->capture_default_str();
-  app.add_option("--window", o.window, "examples in the windows")->capture_default_str();
-  app.add_option("--interval", o.interval, "steps between two computations")->capture_default_str();
-  app.add_option("--steps", o.steps, "timed steps of the model")->capture_default_str();
-  app.add_option("--threads", o.threads, "of the training; metrics have one")
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  internal::ProgramFlags flags("What metrics cost beside a training step");
+  flags.Add("--config", o.config, "of the model");
+  flags.Add("--batch", o.batch, "examples a step");
+  flags.Add("--window", o.window, "examples in the windows");
+  flags.Add("--interval", o.interval, "steps between two computations");
+  flags.Add("--steps", o.steps, "timed steps of the model");
+  flags.Add("--threads", o.threads, "of the training; metrics have one");
+  if (!flags.Parse(argc, argv)) return 0;
 
   const double step = StepSeconds(o);
   std::printf("%s; %d threads, batch %lld: a step takes %.2f ms\n", MachineName().c_str(),

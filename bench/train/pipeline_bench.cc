@@ -7,7 +7,6 @@
 // of 20 ids; row-wise Adagrad. Loops take turns, round after round, in one process, from a warm
 // pipeline; a ratio is the median over rounds of that round's plain loop by its pipeline. The share
 // of exchanges is what the slow link adds to the plain loop.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -19,6 +18,7 @@
 #include "comm/local_communicator.h"
 #include "comm/slow_communicator.h"
 #include "runtime/files/trace.h"
+#include "runtime/flags/flags.h"
 #include "runtime/tensor.h"
 #include "sharding/exchange/dist_layout.h"
 #include "train/pipeline/trainer_pipeline.h"
@@ -152,18 +152,18 @@ Json Report(const char* name, const Timings& timings) {
 
 int Main(int argc, char** argv) {
   BenchFlags f;
-  CLI::App app("Pipelines beside the plain training loop");
-  app.add_option("--ranks", f.ranks, "threads of this process")->capture_default_str();
-  app.add_option("--rounds", f.rounds, "of all loops in turn")->capture_default_str();
-  app.add_option("--steps", f.steps, "of a loop in a round")->capture_default_str();
-  app.add_option("--batch", f.batch, "examples a rank")->capture_default_str();
-  app.add_option("--ids", f.ids, "of a bag")->capture_default_str();
-  app.add_option("--dim", f.dim, "of rows")->capture_default_str();
-  app.add_option("--latency-ms", f.latency_ms, "of the slow link")->capture_default_str();
-  app.add_option("--mb-per-s", f.mb_per_s, "of the slow link")->capture_default_str();
-  app.add_option("--trace", f.trace, "write plain and sparse_dist steps over the slow link here");
-  app.add_option("--json", f.json, "also write the results to this file");
-  CLI11_PARSE(app, argc, argv);
+  internal::ProgramFlags flags("Pipelines beside the plain training loop");
+  flags.Add("--ranks", f.ranks, "threads of this process");
+  flags.Add("--rounds", f.rounds, "of all loops in turn");
+  flags.Add("--steps", f.steps, "of a loop in a round");
+  flags.Add("--batch", f.batch, "examples a rank");
+  flags.Add("--ids", f.ids, "of a bag");
+  flags.Add("--dim", f.dim, "of rows");
+  flags.Add("--latency-ms", f.latency_ms, "of the slow link");
+  flags.Add("--mb-per-s", f.mb_per_s, "of the slow link");
+  flags.Add("--trace", f.trace, "write plain and sparse_dist steps over the slow link here");
+  flags.Add("--json", f.json, "also write the results to this file");
+  if (!flags.Parse(argc, argv)) return 0;
 
   std::printf("%s; %d ranks, one thread each; slow: %g ms and %g MB/s\n", MachineName().c_str(),
               f.ranks, f.latency_ms, f.mb_per_s);

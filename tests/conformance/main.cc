@@ -5,13 +5,13 @@
 // PATH is a case, a folder of cases (a kind) or a folder of kinds. Prints one line a case, ok, FAIL
 // or UNSUPPORTED, and a last line "N passed, N failed, N unsupported"; exits with 0 only if all
 // passed (or, with --allow-unsupported, if none failed).
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
 
+#include "runtime/flags/flags.h"
 #include "tests/conformance/kinds.h"
 
 namespace tessera::conformance {
@@ -97,14 +97,14 @@ int Main(int argc, char** argv) {
   int threads = 2;
   bool allow_unsupported = false, quiet = false;
   std::string device = "cpu";
-  CLI::App app(
+  internal::ProgramFlags flags(
       "Replays conformance cases and compares the library's answers with those of other systems");
-  app.add_option("paths", paths, "cases, kinds or folders of kinds")->required();
-  app.add_option("--threads", threads, "threads")->capture_default_str();
-  app.add_option("--device", device, "cpu or cuda")->capture_default_str();
-  app.add_flag("--allow-unsupported", allow_unsupported, "exit with 0 if no case failed");
-  app.add_flag("--quiet", quiet, "print the cases that failed, and the last line, only");
-  CLI11_PARSE(app, argc, argv);
+  flags.Add("paths", paths, "cases, kinds or folders of kinds").Required();
+  flags.Add("--threads", threads, "threads");
+  flags.Add("--device", device, "cpu or cuda");
+  flags.Add("--allow-unsupported", allow_unsupported, "exit with 0 if no case failed");
+  flags.Add("--quiet", quiet, "print the cases that failed, and the last line, only");
+  if (!flags.Parse(argc, argv)) return 0;
 
   Context host({.threads = threads});
   Context ctx({.device = ParseDevice(device), .threads = threads, .pool = host.pool()});

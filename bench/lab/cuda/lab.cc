@@ -6,7 +6,6 @@
 //   lab NAME --count [--ours] […]   runs it (or the library's kernel) once, for who counts what it
 //                                   asks of memory, and prints what it cannot do without
 //   lab NAME --time […]             checks it, then times it beside the library's kernel
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -23,6 +22,7 @@
 #include "runtime/base/joined.h"
 #include "runtime/context.h"
 #include "runtime/device/device_properties.h"
+#include "runtime/flags/flags.h"
 
 namespace tessera::bench {
 namespace {
@@ -160,27 +160,19 @@ int Main(int argc, char** argv) {
   topic.axes.insert(topic.axes.end(), variant.parameters.begin(), variant.parameters.end());
   AxisValues values;
   Options options;
-  CLI::App app(variant.about);
+  internal::ProgramFlags flags(variant.about);
   for (const Axis& axis : topic.axes)
-    app.add_option("--" + axis.name, values[axis.name], axis.help)->default_str(axis.values[0]);
-  app.add_flag("--count", options.count, "run it once, unchecked, for who counts");
-  app.add_flag("--ours", options.ours, "the library's kernel in its place");
-  app.add_flag("--time", options.time,
-               "time it beside the library's kernel; sizes not given are those of a GPU");
-  app.add_option("--rounds", options.rounds, "timed rounds")->capture_default_str();
-  app.add_option("--flush-mib", options.flush_mib, "written before each timed call")
-      ->capture_default_str();
-  try {
-    app.parse(argc - 1, argv + 1);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ExtrasError&) {
-    throw Error(Format("{}: not expected by variant {}, a {}; it reads {}",
-                       internal::Joined(app.remaining(), " "), variant.name, KindOf(variant).name,
-                       FlagsOf(topic)));
-  } catch (const CLI::ParseError& error) {
-    throw Error(Format("{} (variant {})", error.what(), variant.name));
-  }
+    flags.Add("--" + axis.name, values[axis.name], axis.help).ShowDefault(axis.values[0]);
+  flags.Add("--count", options.count, "run it once, unchecked, for who counts");
+  flags.Add("--ours", options.ours, "the library's kernel in its place");
+  flags.Add("--time", options.time,
+            "time it beside the library's kernel; sizes not given are those of a GPU");
+  flags.Add("--rounds", options.rounds, "timed rounds");
+  flags.Add("--flush-mib", options.flush_mib, "written before each timed call");
+  if (!flags.Parse(argc - 1, argv + 1,
+                   Format("variant {}, a {}; it reads {}", variant.name, KindOf(variant).name,
+                          FlagsOf(topic))))
+    return 0;
   if (options.time) TakeSizesOfGpu(KindOf(variant), values);
   std::erase_if(values, [](const auto& value) { return value.second.empty(); });
   for (const Point& point : PointsOf(topic, "", values)) RunPoint(options, variant, point);
