@@ -3,7 +3,7 @@
 // Commands and flags of `tessera`. A command's file says what it takes and what it does; parsing,
 // help and the sentences for mistakes are here.
 //
-// CLI11 does the work, as it does below (runtime/flags/flags.h).
+// CLI11 does the work, here and in runtime/flags/flags.h; neither header includes it.
 #include <functional>
 #include <string>
 #include <vector>
