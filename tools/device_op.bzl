@@ -1,4 +1,4 @@
-"""device_op: one op on disk (docs/design/overview.md) as targets."""
+"""device_op: the files of one op (docs/design/overview.md) as targets."""
 
 load("//tools/cuda:cuda.bzl", "cuda_library")
 load("//tools/pch:pch.bzl", "cc_library")
