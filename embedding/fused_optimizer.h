@@ -23,10 +23,10 @@ class FusedOptimizer final : public Optimizer {
  public:
   explicit FusedOptimizer(const TableBatchedEmbedding& tables, std::string prefix = "");
 
-  // Nothing: the backward has updated the tables, with the rates of that time. A rate that is set
-  // goes for the next backward.
+  // Does nothing: backward has updated the tables, with the rates of that time. A rate that is set
+  // applies from the next backward on.
   void Step(Context& ctx) override;
-  // Nothing: there are no gradients.
+  // Does nothing: there are no gradients.
   void ZeroGrad() override;
 
   std::vector<std::string> Keys() const override;

@@ -53,23 +53,24 @@ class TableBatchedEmbedding {
   // Both in one call, for tables of any pooling.
   EmbeddingOutputs ForwardAll(Context& ctx, const KeyedJaggedTensor& kjt);
 
-  // So many training forwards may be made before the backward of one that came earlier: their rows
-  // are those from before its update. Backward passes keep the order of the forwards. 0 again:
-  // none. Throws Error for tables with a cache, and rules that act when a forward begins (they
-  // sweep whole tables, or owe decay). Weights of ids that need a gradient get it of the rows as
-  // they are then.
+  // Lets up to `forwards` training forwards run before the backward of an earlier one; they read
+  // rows from before its update. Backward passes keep the order of the forwards. 0: none. Throws
+  // Error for tables with a cache, for rules that act when a forward begins (they sweep whole
+  // tables, or owe decay), and amid AccumulateForwards. Gradients of per-sample weights use the
+  // rows as they are at the backward.
   void AllowForwardsAhead(int forwards);
 
   // Gradient accumulation: the next `forwards` training forwards, each with its backward, are one
   // step on the batch that they are together. Backward keeps ids and gradients of bags (or of ids,
   // where pooling is NONE), f32; that of the last updates the tables, with the bits of one forward
   // and backward of the joined batch (for each key, and rank, the bags of the first micro-batch,
-  // then of the second, …), and waits for a device. iter() counts once. 1 again: every forward is
-  // a step. Either forgets what was kept of a step that did not end. To be called before each step
-  // of several. Throws Error below 1, and where forwards may go ahead of a backward.
+  // then of the second, …), and waits for a device. iter() counts once. With 1 every forward is a
+  // step. Each call drops what an unfinished step had kept. Call it before every step that has
+  // several forwards. Throws Error below 1, between a training forward and its backward, and where
+  // forwards may go ahead of a backward.
   void AccumulateForwards(int forwards);
-  // Throws Error, beginning with `what`, unless each forward is a step: for what changes rows or
-  // their meaning with every training forward.
+  // Throws Error, beginning with `what`, unless each forward is a step. Modules that change rows,
+  // or what ids mean, in every training forward call it.
   void CheckForwardIsStep(std::string_view what) const;
 
   int num_tables() const;

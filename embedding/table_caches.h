@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_CACHES_H_
 #define TESSERA_EMBEDDING_TABLE_CACHES_H_
 // The row caches of a TableBatchedEmbedding, which tables at the locations kManagedCaching and
-// kDisk have. All that stands here does nothing for other tables.
+// kDisk have. Calls do nothing for other tables.
 #include <memory>
 #include <utility>
 
@@ -20,16 +20,16 @@ class TableCaches {
  public:
   explicit TableCaches(std::shared_ptr<internal::TablesState> state) : state_(std::move(state)) {}
 
-  // Ahead of a forward of the same `kjt` (the same tensor of ids): checks its bounds and brings its
-  // rows into the caches (cache/row_cache.h), any number of batches before they are used. Training
-  // forwards then come in the order of the prefetches. On a context of its own it runs beside the
-  // training of earlier batches: that context has to wait for the one that made the ids. A forward
-  // of a batch that was not prefetched does it itself.
+  // Checks the bounds of `kjt` and brings its rows into the caches (cache/row_cache.h), ahead of a
+  // forward of the same `kjt` (the same tensor of ids). Any number of batches may be prefetched;
+  // their training forwards must come in the same order. On a context of its own it runs beside the
+  // training of earlier batches; that context must wait for the one that made the ids. A forward of
+  // a batch that was not prefetched brings its rows itself.
   void Prefetch(Context& ctx, const KeyedJaggedTensor& kjt) const;
   // Forgets the batches that were prefetched and wait for their forward.
   void ForgetPrefetched() const;
-  // The tables' weight() and optimizer_states() hold the truth afterwards. REQUIRES: no update is
-  // pending.
+  // Writes changed rows back, so that the tables' weight() and optimizer_states() are up to date.
+  // REQUIRES: no update is pending.
   void Flush(Context& ctx) const;
   // Forgets what the caches hold: after Flush, before weight() or optimizer_states() are written.
   // Throws Error while a prefetched batch waits for its forward or update.

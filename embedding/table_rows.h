@@ -47,17 +47,17 @@ class TableRows {
   enum class ResetTo { kZero, kInitial };
   void Reset(Context& ctx, int index, const Tensor& ids, ResetTo to = ResetTo::kZero) const;
 
-  // Rows of a growing table that lookups and updates find, that weight() shows and checkpoints
-  // keep; of another, all. New ones hold what new rows of the table start with, as function of
-  // iter(index) too (embedding/table/new_row_init.h), their states 0. To be called before the
-  // forward that names them, and before a state dict with as many rows is loaded. Throws Error for
-  // a table that does not grow, more rows than num_embeddings, and fewer than there are if they are
+  // Number of a growing table's rows that lookups and updates find, weight() shows and checkpoints
+  // keep; all rows of any other table. SetInUse fills new rows with start values, which also depend
+  // on iter(index) (embedding/table/new_row_init.h), and their states with 0. Call it before the
+  // forward that names them, and before loading a state dict with as many rows. Throws Error for a
+  // table that does not grow, more rows than num_embeddings, and fewer than there are if they are
   // tracked (Track).
   int64_t in_use(int index) const;
   void SetInUse(Context& ctx, int index, int64_t rows) const;
-  // Does the same, and Reset to kInitial, for rows that only the device knows (rows_to_start.h).
-  // Nothing waits but who asks for the rows in use later. False, and nothing changes, where that
-  // can't be: with an init_fn, while rows are tracked, for rules that act before lookups.
+  // Does what SetInUse does, and Reset to kInitial, for rows that only the device knows
+  // (rows_to_start.h). It does not wait; a later in_use does. Returns false, and changes nothing,
+  // with an init_fn, while rows are tracked, and for rules that act before lookups.
   bool StartRows(Context& ctx, int index, const RowsToStart& rows) const;
 
   // The table's rows that change from now on, which embedding/deltas/model_delta_tracker.h reads;

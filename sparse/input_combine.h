@@ -1,8 +1,8 @@
 #ifndef TESSERA_SPARSE_INPUT_COMBINE_H_
 #define TESSERA_SPARSE_INPUT_COMBINE_H_
-// Inputs of several tables as those of one call (FBGEMM's tbe_input_combine and its forms).
-// FBGEMM's results are i32 always; ours have the dtype of the first input. A call waits for a
-// device only where it says so.
+// Combines the inputs of several tables into the input of one call (FBGEMM's tbe_input_combine and
+// its variants). FBGEMM's results are i32 always; ours have the dtype of the first input. A call
+// waits for a device only where it says so.
 #include <vector>
 
 #include "runtime/tensor.h"

@@ -10,9 +10,9 @@
 //
 // Values and weights are autograd variables.
 //
-// Lengths and offsets are made from each other when first asked for, and kept. A handle: copies
-// share everything, and nothing changes once made. Not for use by two threads before both caches
-// are filled.
+// Lengths and offsets are made from each other when first asked for, and kept. Copies share all
+// parts, none of which changes once made. Two threads may use one only after lengths() and
+// offsets() have both been called.
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,8 +65,9 @@ class JaggedTensor {
   // One tensor a bag, empty ones too; views of values() (of weights()). Waits for a device.
   std::vector<Variable> ToDense(Context& ctx) const;
   std::vector<Variable> ToDenseWeights(Context& ctx) const;
-  // [B, desired] or [B, desired, D]: the first `desired` entries of each bag (default: of the
-  // longest, and then waits for a device), then padding, which is converted to the dtype.
+  // Returns [B, L] or [B, L, D]: the first L = desired_length entries of each bag, then
+  // padding_value, converted to the dtype. Without a desired_length L is the longest bag's, and
+  // finding it waits for a device.
   Variable ToPaddedDense(Context& ctx, std::optional<int64_t> desired_length = {},
                          double padding_value = 0) const;
   Variable ToPaddedDenseWeights(Context& ctx, std::optional<int64_t> desired_length = {},

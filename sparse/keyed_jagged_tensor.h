@@ -13,15 +13,15 @@
 // [F][ranks], bags of key f = sum of its row; then lengths has Σ_f of them, key after key. Inverse
 // indices [F, B_full] say which bag of a key's (smaller) batch each full example reads.
 //
-// A handle: copies share everything, and nothing changes once made. Lengths and offsets are made
-// from each other when first asked for, and kept. The constructor refuses what is malformed. Not
-// for use by two threads before all caches are filled.
+// Copies share all parts, none of which changes once made. Lengths and offsets are made from each
+// other when first asked for, and kept. The constructor refuses what is malformed. Two threads may
+// use one only after Sync and a first look-up of a key.
 //
-// On a device tensors lie there and keys, strides and the totals of keys (length_per_key) on the
-// host. Totals that were known stay known through To, Split, Permute, Concat, FromJtDict and
-// ToDict, and then none of these waits. A KJT made from device tensors has none: the first call
-// that needs them (those, length_per_key, offset_per_key, Sync, Validate) waits once, and refuses
-// what is malformed, which the constructor could not see.
+// On a GPU the tensors lie there; keys, strides and the totals of keys (length_per_key) are on the
+// host. Known totals stay known through To, Split, Permute, Concat, FromJtDict and ToDict, which
+// then do not wait. A KJT made from device tensors does not know them: the first call that needs
+// them (one of these, length_per_key, offset_per_key, Sync or Validate) waits once, and throws
+// Error for malformed lengths, which the constructor could not see.
 #include <map>
 #include <memory>
 #include <optional>
@@ -131,14 +131,15 @@ class KeyedJaggedTensor {
   // Returns nullptr if there are none.
   const InverseIndices* inverse_indices_or_none() const;
 
-  // Values of key f, and where they begin: [F] and [F+1]; the same in bags. Where the first two are
-  // not known yet, FindTotals finds them faster than they do themselves.
+  // Number of values of each key, [F]; where each key's values begin, [F+1], and where its bags
+  // begin, [F+1]. The first two wait for a device if they are unknown; FindTotals finds them
+  // faster.
   const std::vector<int64_t>& length_per_key() const;
   const std::vector<int64_t>& offset_per_key() const;
   const std::vector<int64_t>& lengths_offset_per_key() const {
     return state_->lengths_offset_per_key;
   }
-  // The last one, where a key comes again.
+  // Position of each key; of a repeated key, the last one.
   std::map<std::string, int64_t> index_per_key() const;
   // Throws Error, listing the keys, if there is no such key. `likely`: where it probably is, which
   // may save a search.
@@ -158,7 +159,7 @@ class KeyedJaggedTensor {
   // Key i of the result is key indices[i]: keys may come again or be left out. Keeps the stride,
   // drops inverse indices.
   KeyedJaggedTensor Permute(Context& ctx, const std::vector<int64_t>& indices) const;
-  // Itself, as lengths are kept 1-D; drops inverse indices.
+  // Returns this KJT, whose lengths are 1-D already, without inverse indices.
   KeyedJaggedTensor FlattenLengths() const;
   // Weights converted; everything else stays.
   KeyedJaggedTensor To(Context& ctx, DType weights_dtype) const;
@@ -173,7 +174,8 @@ class KeyedJaggedTensor {
   // Finds length_per_key and offset_per_key on ctx's device, and waits for it unless they are
   // known.
   void FindTotals(Context& ctx) const;
-  // Lengths, offsets and totals of keys all made; offsets forgotten, as values need lengths alone.
+  // Sync makes lengths, offsets and totals of keys; it waits for a device if the totals are
+  // unknown. Unsync makes lengths and drops offsets.
   const KeyedJaggedTensor& Sync(Context& ctx) const;
   const KeyedJaggedTensor& Unsync(Context& ctx) const;
 

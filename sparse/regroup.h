@@ -1,6 +1,7 @@
 #ifndef TESSERA_SPARSE_REGROUP_H_
 #define TESSERA_SPARSE_REGROUP_H_
-// Column blocks of several matrices, rearranged into several others; the plan of it, and the doing.
+// Rearranges column blocks of several matrices into several others: a plan, and the op that follows
+// it.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SPARSE_REORDER_BATCHED_ADS_H_
 #define TESSERA_SPARSE_REORDER_BATCHED_ADS_H_
-// Candidates of several requests as one batch (FBGEMM's reorder_batched_ad_*): from request after
-// request, each feature after feature, to feature after feature, each with all candidates.
+// Reorders the candidates (ads) of several requests into one batch (FBGEMM's reorder_batched_ad_*):
+// from request-major to feature-major, where each feature t has the candidates of all requests.
 //
 //   batch_offsets [R+1]   candidates of request r: batch_offsets[r] … batch_offsets[r+1], A in all
 //   before                [r][t][candidate of r]      after   [t][candidate]
@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-// lengths [T·A] (broadcast: [T·R]) -> [T·A]; with max_batch_size above 0 (not with broadcast),
-// which is A at least, [T·max_batch_size]: 0 behind the candidates of each feature.
+// lengths [T·A] (broadcast: [T·R]) -> [T·A]; with max_batch_size ≥ A (not with broadcast) ->
+// [T·max_batch_size], padded with 0 after each feature's candidates.
 Tensor ReorderBatchedAdLengths(Context& ctx, const Tensor& lengths, const Tensor& batch_offsets,
                                bool broadcast = false, int64_t max_batch_size = 0);
 

@@ -1,9 +1,9 @@
 #ifndef TESSERA_EMBEDDING_CACHE_ROW_CACHE_H_
 #define TESSERA_EMBEDDING_CACHE_ROW_CACHE_H_
-// A cache of one table's rows, and of what its rule remembers of them, in the memory of the device;
-// whole they lie in memory of the host that the device can use (placement.h). Set-associative: a
-// row can lie in the lines of one set (row_hash.h). The slots of the cache stand for the table: a
-// batch's ids are replaced by slots, and lookup and update run on those as if they were the table.
+// A cache, in device memory, of one table's rows and their optimizer states; the whole table lies
+// in host memory that the device can use (placement.h). It is set-associative: a row can lie only
+// in the lines of one set (row_hash.h). A batch's ids are replaced by the numbers of cache slots,
+// and lookup and update run on the slots as if they were the table.
 //
 //   slots = lines (sets·ways), then scratch
 //
@@ -14,9 +14,10 @@
 //   Load       before the lookup and before the update: scratch slots get their rows
 //   Release    after the update: scratch goes back, and lines may leave again
 // Batches may be prefetched any number of steps ahead. Each training batch is loaded, updated and
-// released before the next is loaded; batches that only read may come between. A row then has the
-// bits it would have without a cache, whatever the sizes: between Load and Release of a training
-// batch its slots hold the truth; a line does otherwise; for a row in neither, the table does.
+// released before the next is loaded; batches that only read may come between. Rows have the bits
+// that they would have without a cache, whatever its size. Between Load and Release of a training
+// batch its slots hold the current values of its rows; any other row's are in its line, or in the
+// table if it has none.
 //
 // Kernels do all of it, in the order of the calls, and the same slots come out in every run. Calls
 // may come on contexts of several streams of the device: each waits there for those before it.
@@ -109,15 +110,15 @@ class RowCache {
   // [slots] i64: which row lies in each (RowRounding::row_ids).
   const Tensor& row_ids() const;
 
-  // slots [N] i64 with N as many elements as each feature's ids: where the features' ids lie, it
-  // gets their slots, −1 for ids that name no row. REQUIRES: N below 2^31; no CUDA graph is
-  // recorded.
+  // Writes to `slots` (i64 [N], N the elements of each feature's `ids`), at the places of the
+  // features' ids, the slot of each id, or −1 for an id that names no row. REQUIRES: N below 2^31;
+  // no CUDA graph is recorded.
   Batch Prefetch(Context& ctx, std::span<const CachedIds> features, const Tensor& slots);
   // If scratch has less room than the batch has ids, makes more: slots_of_part and row_ids are then
   // other tensors. With config.scratch_rows above 0, or a table on disk, it first waits for the
   // batch's Prefetch (not for others), and makes as much as that needs.
   void Load(Context& ctx, const Batch& batch);
-  // updated: the slots were changed. REQUIRES: then, Load(batch) was the last Load.
+  // updated: whether the slots were changed; REQUIRES: if so, Load(batch) was the last Load.
   void Release(Context& ctx, const Batch& batch, bool updated);
   // These do the same for many caches, all of ctx's device. They throw Error, before any cache has
   // changed, for a null cache, one that comes twice, and what the calls of one cache refuse.
@@ -128,7 +129,7 @@ class RowCache {
   // Batches that were prefetched and not released.
   int64_t pending() const;
 
-  // The whole table is the truth afterwards (for the host: after ctx.Sync()); lines stay.
+  // Writes changed rows back to the table (the host sees them after ctx.Sync()); lines stay.
   void Flush(Context& ctx);
   // Whether slots may hold updates that the whole table lacks: since the last Flush or Reset.
   bool holds_updates() const;

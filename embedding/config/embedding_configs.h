@@ -56,8 +56,8 @@ struct BaseEmbeddingConfig {
   AnyRule optimizer = Sgd{};
   // Type of the optimizer state: f32, f16 or bf16. Counts stay f32 (StateSpec::counts).
   DType state_type = DType::kF32;
-  // How updated rows of 16 bits are rounded: by chance (embedding/update/row_rounding.h), or, as
-  // here unless asked, to nearest. FBGEMM's default is by chance.
+  // Whether updated 16-bit rows are rounded stochastically (embedding/update/row_rounding.h) or to
+  // nearest. FBGEMM's default is true.
   bool stochastic_rounding = false;
   // TableBatchedEmbedding::SetLearningRate(lr) multiplies lr by this for this table. The rate that
   // `optimizer` starts with is taken as it is.
@@ -114,8 +114,8 @@ struct EmbeddingFeature {
   std::string key;
 };
 
-// A batch, and the gradients of what a forward of it would have given, f32: pooled in the flat
-// order of a batch for each key and rank; one [N_f, D] a feature with pooling NONE.
+// A batch and the f32 gradients of its forward's outputs: `pooled` in the flat order of
+// TableBatchedEmbedding::Forward, `sequences` one [N_f, D] for each feature with pooling NONE.
 struct UpdateBatch {
   KeyedJaggedTensor kjt;
   Tensor pooled;

@@ -29,8 +29,8 @@ inline bool IsCached(EmbeddingLocation location) {
   return location == EmbeddingLocation::kManagedCaching || location == EmbeddingLocation::kDisk;
 }
 
-// Which row leaves a full set: the one that was named the longest time ago, or that was named the
-// fewest times since it came.
+// Row that a full set evicts: the least recently used one, or the one used least often since it
+// came.
 enum class CachePolicy { kLru, kLfu };
 std::string ToString(CachePolicy policy);  // "LRU", "LFU"
 CachePolicy ParseCachePolicy(const std::string& text);
@@ -40,20 +40,20 @@ struct CacheConfig {
   int ways = 32;             // lines of a set; 1: direct-mapped
   double load_factor = 0.2;  // lines, as a share of the table's rows, in (0, 1]
   int64_t bytes = 0;         // above 0: lines for so many bytes of rows and states instead
-  // Room for rows that find no line. 0: as many as the largest batch so far has ids (at most the
-  // table's rows), so that the host never waits for a batch. Above 0, and under kDisk: so many at
-  // first, which spares memory; a batch with more ids than there is room for waits in Load for its
-  // prefetch, and makes room for the rows that need it.
+  // Slots for rows that find no line. 0: as many as the largest batch so far has ids (at most the
+  // table's rows), so that the host never waits for a batch. Above 0, and always under kDisk: this
+  // many at first, which saves memory; a batch with more ids waits in Load for its prefetch, then
+  // makes room for the rows that need it.
   int64_t scratch_rows = 0;
-  // Folder of the file under kDisk; "": $TMPDIR, or /tmp. The file has no name there, and goes with
-  // the process.
+  // Folder of the file under kDisk; "": $TMPDIR, or /tmp. The file has no name there, and
+  // disappears with the process.
   std::string folder = {};
 };
 // Throws Error for a config that makes no sense.
 void CheckCacheConfig(const CacheConfig& config);
 
-// Not initialised; usable as any tensor of ctx's device. Under kManagedCaching: what the cache is
-// of.
+// Returns an uninitialised (EmptyAt) or zero tensor that ctx's device can use as any other. Under
+// kManagedCaching it is the host memory that the cache stands before.
 Tensor EmptyAt(Context& ctx, EmbeddingLocation location, const Shape& shape,
                DType dtype = DType::kF32);
 Tensor ZerosAt(Context& ctx, EmbeddingLocation location, const Shape& shape,

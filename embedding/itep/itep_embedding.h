@@ -27,8 +27,8 @@ class ItepCollection : public internal::ItepFront<Collection> {
             [](Collection& c) { return internal::TablesOf(c.tables()); }) {}
 
   // Like the collection's Forward, for ids below the tables' unpruned sizes. An id beyond is an
-  // Error if the collection's bounds check is FATAL; in other modes it adds nothing. Training
-  // forwards have their backward before the next one.
+  // Error if the collection's bounds check is FATAL; in other modes it adds nothing. Each training
+  // forward needs its backward before the next training forward.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
     TableBatchedEmbedding& tables = this->collection().tables();
     if (ctx.tape() != nullptr) tables.CheckForwardIsStep("ITEP");

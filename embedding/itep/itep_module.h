@@ -4,7 +4,7 @@
 // ids, and now and then rows go from ids that are hardly used to ids that are. Ids without a row
 // share row 0. itep_table.h says who gets one.
 //
-// Of training forward n (0 is the first), with interval I:
+// Training forward n (from 0), with interval I (d | n: d divides n):
 //
 //   prunes   n < 10 and 3 | n + 1;  n < 100 and 30 | n + 1;  n < 1000 and 300 | n + 1;
 //            or I | n + 1;

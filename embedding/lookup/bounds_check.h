@@ -47,10 +47,10 @@ struct CheckedIds {
   std::optional<BoundsCheckMode> mode = {};  // absent: that of the call
 };
 
-// Ids of features whose offsets are known to be right: for each feature the ids that it is to read,
-// `ids` itself or a mended copy. Findings in WARNING are added to `log`, if it is defined: an entry
-// a feature, on ctx's device. In FATAL the first bad id is an error, naming feature, bag, id, and
-// how many the feature has. Features in FATAL are looked at before the others.
+// Checks ids of features whose offsets are known to be right, and returns for each feature the ids
+// to read: `ids` itself or a mended copy. Findings in WARNING are added to `log`, if it is defined:
+// an entry a feature, on ctx's device. In FATAL the first bad id is an error, naming feature, bag,
+// id, and how many bad ids the feature has. Features in FATAL are looked at before the others.
 std::vector<Tensor> CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& ids,
                              const Tensor& offsets, std::span<const CheckedIds> features,
                              const BoundsCheckLog& log);

@@ -82,7 +82,7 @@ std::vector<Tensor> RemapIds(Context& ctx, std::span<const RemappedIds> features
 
 // ---- the hash, by host and device
 
-// The slot that an id ≥ 0 is looked for first. Slots of i32: capacity is below 2^32.
+// Returns the slot where an id ≥ 0 is looked for first. wide: slots are i64; else capacity < 2^32.
 TESSERA_HD int64_t FirstSlot(int64_t id, int64_t capacity, bool wide) {
   if (wide)
     return static_cast<int64_t>(MixBits(static_cast<uint64_t>(id)) %

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_PRUNE_ROWS_H_
 #define TESSERA_EMBEDDING_LOOKUP_PRUNE_ROWS_H_
-// A table made smaller: some rows, in their order, and the map from ids to them.
+// Prunes a table: keeps some of its rows, in their order, and makes the map from ids to them.
 #include <memory>
 
 #include "embedding/lookup/index_remap.h"

@@ -1,8 +1,8 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_ROW_ACCESS_H_
 #define TESSERA_EMBEDDING_LOOKUP_ROW_ACCESS_H_
-// Single rows of a table, or of what its rule remembers, by their ids: a tensor [E, D] or [E] of
-// f32, f16 or bf16 (TableBatchedEmbedding::weight, ::optimizer_states), rows as f32. ids [n] are
-// i32 or i64. An id that names no row is an error, so these wait for a device.
+// Reads and writes single rows of a table's weight or optimizer states by their ids. Tables are [E,
+// D] or [E] of f32, f16 or bf16 (TableBatchedEmbedding::weight, ::optimizer_states), rows f32. ids
+// [n] are i32 or i64. An id that names no row is an error, so these wait for a device.
 #include <string>
 
 #include "runtime/tensor.h"

@@ -1,14 +1,14 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
-// A GrowingIndex as the module of a table of max_rows + S rows: ids have rows from the batch on
-// that admits them, not from the next eviction interval, and any id may have any row.
+// A ManagedCollisionModule over a GrowingIndex, for a table of max_rows + S rows: an id has a row
+// from the batch that admits it, not from the next eviction interval on, and may have any row.
 //
 //   rows 0 to S − 1   of ids without one, which share them by hash
 //   row r + S         the index's row r
 //
 // So rows come into use one after another, as a table with `growing` wants them (its rows and
-// states take memory by and by); any other table of so many rows does too. A training forward on a
-// GPU waits with admit_after above 1 alone; rows_in_use, Evict and state dicts wait after it.
+// states take memory by and by); any other table of so many rows does too. On a GPU a training
+// forward waits only if admit_after is above 1; rows_in_use, Evict and state dicts wait for it.
 #include <functional>
 #include <span>
 #include <vector>

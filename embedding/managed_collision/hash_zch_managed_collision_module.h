@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_HASH_ZCH_MANAGED_COLLISION_MODULE_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_HASH_ZCH_MANAGED_COLLISION_MODULE_H_
-// A table's ids in an open hash table whose slots are the rows: TorchRec's class of this name
-// (multi-probe ZCH, FBGEMM's zero_collision_hash).
+// Gives raw ids rows by an open-addressing hash table whose slots are the rows: TorchRec's class of
+// this name (multi-probe ZCH, FBGEMM's zero_collision_hash).
 //
 //   identities  [zch_size]   the raw id that owns the slot, or −1
 //   metadata    [zch_size]   the time until which the owner keeps it
@@ -43,7 +43,7 @@ struct HashZchOptions {
   int64_t max_probe = 128;
   int64_t input_hash_size = 0;  // 0: ids are any number
   HashZchEviction eviction = HashZchEviction::kNone;
-  int64_t single_ttl = 0;  // above 0 with kSingleTtl; of kLru too, where it may be 0
+  int64_t single_ttl = 0;  // kSingleTtl: above 0; kLru: at least 0
   std::vector<int64_t> per_feature_ttl = {};  // one a feature, in the order of Forward's
   HashZchClock clock = HashZchClock::kHours;
   int opt_in_prob = -1;               // in percent; −1: all ids may have slots

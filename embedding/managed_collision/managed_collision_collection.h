@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_COLLECTION_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_COLLECTION_H_
-// A ManagedCollisionModule a table, over a KeyedJaggedTensor of raw ids (TorchRec's class of this
-// name).
+// Replaces the raw ids of a KeyedJaggedTensor by rows, with one ManagedCollisionModule a table
+// (TorchRec's class of this name).
 #include <memory>
 #include <string>
 #include <utility>

@@ -36,8 +36,8 @@ class ManagedCollisionEmbeddingBagCollection {
       std::shared_ptr<ManagedCollisionCollection> managed_collision_collection,
       bool return_remapped_features = false);
 
-  // Like EmbeddingBagCollection::Forward. Every training forward has its backward before the next
-  // one.
+  // Like EmbeddingBagCollection::Forward. Each training forward needs its backward before the next
+  // training forward.
   Output Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   EmbeddingBagCollection& embedding_bag_collection() { return *embeddings_; }

@@ -6,10 +6,9 @@
 //   training   ids are taken note of, and may be given rows that belonged to others
 //   else       ids are looked up, and nothing changes
 //
-// A row that goes to another id is named by the next Evict: until whoever owns the table has reset
-// it, it holds what its former id learned. On any device, with the same rows on each. Evict waits
-// for a GPU, and so does a training forward, unless the module says otherwise. Not for use by two
-// threads at once.
+// The next Evict names each row that went to another id; until the table's owner resets it, it
+// holds what its former id learned. All devices give the same rows. Evict waits for a GPU, and so
+// does a training forward, unless the module says otherwise. Not for use by two threads at once.
 #include <functional>
 #include <span>
 #include <vector>
@@ -35,22 +34,22 @@ class ManagedCollisionModule {
   // Hands the evicted rows, if there are any, to fn, perhaps some at a time; fn resets them with
   // ctx.random() as it finds it.
   virtual void EvictTo(Context& ctx, const std::function<void(const Tensor& rows)>& fn);
-  // Hands what rows_in_use and EvictTo would say of a growing table to `start`, without a wait for
-  // a GPU, or nothing if nothing has happened since. Returns false where that can't be, or `start`
-  // does: nothing has changed then, and rows_in_use and EvictTo are to be asked.
+  // Hands `start` what rows_in_use and EvictTo would say of a growing table, without waiting for a
+  // GPU; does not call it if nothing has changed since. Returns false, having changed nothing, if
+  // it cannot or `start` returns false; then ask rows_in_use and EvictTo.
   virtual bool StartRows(const std::function<bool(const RowsToStart& rows)>& start);
 
   // Rows are below this: the table's num_embeddings.
   virtual int64_t output_size() const = 0;
-  // Rows that Forward has named so far are below this: what of a growing table has to be in use.
+  // Rows that Forward has returned so far are below this; a growing table needs as many in use.
   virtual int64_t rows_in_use() const { return output_size(); }
   // Raw ids are meant to be below this; 0: any.
   virtual int64_t input_size() const = 0;
 
   // Ids that have a row of their own. Waits for ctx's stream.
   virtual int64_t NumIdsSync(Context& ctx) const = 0;
-  // Rows that Evict has named since this was made, or StartRows as ones that change hands. May wait
-  // for a GPU.
+  // Number of rows that Evict has returned, or StartRows has handed on, since this was made. May
+  // wait for a GPU.
   virtual int64_t num_evicted() const { return num_evicted_; }
 
   // All that a resumed run needs to go on with the same bits, under TorchRec's names where it has

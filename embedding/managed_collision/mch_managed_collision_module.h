@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_MCH_MANAGED_COLLISION_MODULE_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_MCH_MANAGED_COLLISION_MODULE_H_
-// A table's ids in a sorted list beside their rows: TorchRec's class of this name.
+// Gives raw ids rows by a sorted list of the ids that have one: TorchRec's class of this name.
 //
 //   place   0  1  2  … zch_size − 1
 //   id      3  4  9  … 2^63 − 1        ascending; 2^63 − 1: nobody's
@@ -60,8 +60,8 @@ struct MchOptions {
 
 class MCHManagedCollisionModule final : public ManagedCollisionModule {
  public:
-  // Throws Error for sizes, an interval or a decay below 1 (decay: not above 0), and an mch_size
-  // without its hash.
+  // Throws Error for a zch_size, input_hash_size or interval below 1, a negative mch_size, a decay
+  // that is not above 0, and an mch_size without its hash.
   explicit MCHManagedCollisionModule(MchOptions options);
 
   int64_t output_size() const override { return options_.zch_size + options_.mch_size; }

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_POOLS_KEYED_JAGGED_TENSOR_POOL_H_
 #define TESSERA_EMBEDDING_POOLS_KEYED_JAGGED_TENSOR_POOL_H_
-// Examples with bags of several features, that are read and written by their numbers (TorchRec's
+// A pool of examples with bags of several features, read and written by example number (TorchRec's
 // class of this name, torchrec/modules/keyed_jagged_tensor_pool.py). Room for the longest bags is
 // kept: bag_rows.h says how an example lies in memory. An example that nobody wrote has empty bags.
 // Ids are [n], i32 or i64; one that names no example is an error. Calls wait for a device.

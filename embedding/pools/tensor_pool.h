@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_POOLS_TENSOR_POOL_H_
 #define TESSERA_EMBEDDING_POOLS_TENSOR_POOL_H_
-// Rows of one size that are read and written by their numbers (TorchRec's class of this name,
+// A pool of rows of one size, read and written by row number (TorchRec's class of this name,
 // torchrec/modules/tensor_pool.py): pool [pool_size, dim] of any type, 0 at first. No gradients
 // flow. Ids are [n], i32 or i64; one that names no row is an error, so calls wait for a device. Not
 // for use by two threads at once while one updates.

@@ -1,8 +1,8 @@
 #ifndef TESSERA_SPARSE_JAGGED_JAGGED_DENSE_H_
 #define TESSERA_SPARSE_JAGGED_JAGGED_DENSE_H_
-// Between jagged [N, …] and padded [B, L_1, …, L_k, …]; all differentiable for f32, and pure
-// movement for every dtype. Offsets are complete, i32 or i64, one tensor a level. Throws Error as
-// JaggedLayout does. Only DenseToJagged may wait.
+// Converts between jagged [N, …] and padded dense [B, L_1, …, L_k, …] tensors. All ops take every
+// dtype, and are differentiable for f32. Offsets are complete, i32 or i64, one tensor a level.
+// Throws Error as JaggedLayout does. Only DenseToJagged may wait.
 #include <memory>
 #include <optional>
 #include <vector>

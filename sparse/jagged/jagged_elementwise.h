@@ -1,8 +1,9 @@
 #ifndef TESSERA_SPARSE_JAGGED_JAGGED_ELEMENTWISE_H_
 #define TESSERA_SPARSE_JAGGED_JAGGED_ELEMENTWISE_H_
-// A jagged operand x [N, D…] with offsets (a tensor a level) and dense ones [B, L_1, …, L_k, D…],
-// element by element. f32, differentiable in all operands. Where a bag is longer than L, the dense
-// operand counts as 0 in a jagged result, and the surplus is dropped from a dense one.
+// Adds or multiplies a jagged x [N, D…] with offsets (one tensor a level) and dense operands [B,
+// L_1, …, L_k, D…], element by element. Operands are f32; all are differentiable. Where a bag is
+// longer than L, the dense operand counts as 0 in a jagged result, and the surplus is dropped from
+// a dense one.
 #include <vector>
 
 #include "runtime/autograd.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SPARSE_OPS_CUMSUM_H_
 #define TESSERA_SPARSE_OPS_CUMSUM_H_
-// Lengths and offsets of segments, and numbers made from them alone.
+// Cumulative sums and ranges over the lengths and offsets of segments.
 //
 //   lengths [n]      2 0 3
 //   offsets [n+1]    0 2 2 5    ("complete": starts at 0, ends at the total)

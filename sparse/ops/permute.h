@@ -1,8 +1,8 @@
 #ifndef TESSERA_SPARSE_OPS_PERMUTE_H_
 #define TESSERA_SPARSE_OPS_PERMUTE_H_
-// Jagged data in another order of its segments. Segments may be repeated or left out. Values have
-// any dtype; weights and embeddings are differentiable (f32). permute and lengths are i32 or i64.
-// On a device the permuting ops wait once, for the number of values; the last two never wait.
+// Permutes the segments of jagged data; a segment may be repeated or left out. Values have any
+// dtype; weights and embeddings are differentiable (f32). permute and lengths are i32 or i64. On a
+// device the permuting ops wait once, for the number of values; the last two never wait.
 #include "runtime/autograd.h"
 
 namespace tessera {
@@ -29,7 +29,7 @@ struct PermutedEmbeddings {
 PermutedEmbeddings PermuteSequenceEmbeddings(Context& ctx, const Tensor& permute,
                                              const Tensor& lengths, const Variable& embeddings);
 
-// The permutation of elements that a permutation of segments is: y[output_offset[t] + i] =
+// Expands a permutation of segments into one of their elements: y[output_offset[t] + i] =
 // input_offset[permute[t]] + i. Offsets are complete; all three have the same dtype. Throws Error
 // if output_size is not the last output offset.
 Tensor ExpandIntoJaggedPermute(Context& ctx, const Tensor& permute, const Tensor& input_offset,

@@ -38,8 +38,8 @@ Variable Jagged1dToTruncatedValues(Context& ctx, const Variable& values, const T
                                    int64_t max_truncated_length);
 
 // The window of each segment that begins at its row start[s] (i32 or i64) and has at most
-// slice_length rows; none of a segment that ends before. On the CPU throws Error for a negative
-// start.
+// slice_length rows; a segment that ends before start[s] gives none. On the CPU throws Error for a
+// negative start.
 Jagged JaggedSlice(Context& ctx, const Variable& values, const Tensor& lengths, const Tensor& start,
                    int64_t slice_length);
 
