@@ -2,22 +2,21 @@
 #define TESSERA_COMM_COMMUNICATOR_H_
 // A group of ranks that exchange tensors. Three kinds: threads of one process
 // (local_communicator.h), processes under mpirun (mpi_communicator.h), GPUs (nccl_communicator.h).
-// What is said here holds for all of them.
+// These rules hold for all three.
 //
 // Collectives: every rank of the group makes the same calls in the same order, each from one thread
 // at a time. A call starts the exchange and returns; Awaitable::Wait gives the result. Results may
-// be waited for in any order, and each has to be before its communicator and context go. Tensors
-// that were given must not be changed until every rank has waited for its result, and for good
-// those given to AllToAllV, Send, AllGatherV and Broadcast: with `local`, the receiver sees the
-// sender's memory. What is received must not be changed either. What was given to AllReduce is free
-// once this rank has its result.
+// be waited for in any order, each before its communicator and context are destroyed. Do not change
+// a tensor that you passed in before every rank has waited for its result; one passed to AllToAllV,
+// Send, AllGatherV or Broadcast, never: with `local`, the receiver sees the sender's memory. Do not
+// change received tensors either. An input of AllReduce is free once this rank has its result.
 //
 // Sums are in the order of the ranks, so every run gives the same bits, and `local` the same as
 // `mpi`. (NCCL has an order of its own, the same for the same machine.)
 //
-// `what` says what a call is for ("output_dist of t0, t1"). Errors name it: ranks that made
-// different calls, or one that failed, are told by rank and by `what`. A rank that failed, calls
-// Abort; every waiting call of every rank then throws CommunicatorAborted with the reason.
+// `what` says what a call is for ("output_dist of t0, t1"). Errors name it, and the rank, where
+// ranks made different calls or one failed. A rank that fails must call Abort; every waiting call
+// of every rank then throws CommunicatorAborted with the reason.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -64,9 +63,9 @@ class Communicator {
   // every node. REQUIRES: local_size divides size().
   std::unique_ptr<Communicator> SplitLocal(int local_size);
   std::unique_ptr<Communicator> SplitCrossNode(int local_size);
-  // All ranks once more, for the calls of a second thread, which have an order of their own. Made
-  // when it is first asked for by this name, and there as long as this communicator is: a rank that
-  // fails leaves neither before the others have heard of it.
+  // Returns a second communicator of all ranks, for the calls of a second thread, which have an
+  // order of their own. The first call with a name makes it; it lives as long as this one, so a
+  // rank that fails leaves neither before the others have heard of it.
   Communicator& Companion(const std::string& name);
   // The groups of SplitLocal and SplitCrossNode, kept as a companion is.
   Communicator& LocalCompanion(int local_size);

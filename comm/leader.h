@@ -19,15 +19,16 @@ namespace tessera {
 std::vector<std::string> GatherResultsSync(Communicator& comm, std::string_view what,
                                            const std::function<std::string()>& fn);
 
-// These throw ErrorOfAllRanks. REQUIRES of all: the communicator of all ranks that were started;
-// every rank calls.
+// The next three throw ErrorOfAllRanks. REQUIRES: `comm` has all ranks that were started; every
+// rank calls.
 //
-// Throws what went wrong on the ranks ("": nothing on this one), if it did on any: what they all
-// say, or else the first rank that says anything, and what.
+// Throws on every rank if `wrong` is not empty on any: the text itself if it is the same on all
+// ranks, else the first such rank and its text.
 void ThrowTogetherSync(Communicator& comm, const std::string& wrong);
-// Calls fn, in which ranks do not wait for each other, and throws together what it throws.
+// Calls fn; if it throws on any rank, every rank throws as ThrowTogetherSync does. REQUIRES: ranks
+// do not wait for each other in fn.
 void CallAlikeSync(Communicator& comm, const std::function<void()>& fn);
-// Returns fn(), which throws on all ranks or on none.
+// Returns fn(). REQUIRES: fn throws on all ranks or on none.
 template <typename Fn>
 auto ThrowingAlike(Fn&& fn) {
   try {

@@ -47,8 +47,8 @@ struct None {
   StateSpecs States() const { return {}; }
 };
 
-// A rule from outside the library; embedding/custom_rule.h makes one from a struct such as those
-// beside this file.
+// A rule from outside the library; embedding/custom_rule.h makes one from a struct such as those of
+// optim/rules/.
 struct CustomRule {
   float lr = 0;
   class Executor {

@@ -4,8 +4,8 @@
 // WarmupOptimizer. Step k (from 0) uses the rates after k steps of the schedule; they are set when
 // this is made and after each step. (A rate that is set by hand holds until the next step.)
 //
-// Where the schedule stands is the state `warmup`, [2] i64: iteration and stage, of a parameter
-// `__warmup` that is not one.
+// The schedule's position is the state `warmup`, i64 [2] (iteration, stage), under the key
+// `__warmup`, which names no parameter.
 #include <memory>
 #include <optional>
 #include <string>

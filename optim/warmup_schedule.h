@@ -10,8 +10,7 @@
 //   poly                           (1 − i/decay_iters)^value
 //   step                           value^⌊i/decay_iters⌋
 //   inv_sqrt                       1/√i
-//   cosine_annealing_warm_restarts value + (1 − value)·½(1 + cos(π·(i mod
-//   sgdr_period)/sgdr_period))
+//   cosine_annealing_warm_restarts value + (1 − value)·½(1 + cos(π·(i mod p)/p)), p = sgdr_period
 //   interpolate                    value + (end_value − value)·(i − start)/(max_iters − start)
 //
 // i counts all steps, not those of the stage. A stage ends when i is more than its max_iters; the

@@ -1,8 +1,8 @@
 #ifndef TESSERA_QUANT_QUANTIZE_TABLE_H_
 #define TESSERA_QUANT_QUANTIZE_TABLE_H_
-// Turns the rows of a float table into stored rows, some rows at a time: what is in memory at once
-// is a block of floats, and the stored rows if they are kept. Rows with a NaN are looked for first.
-// What was lost is measured by decoding each block again.
+// Quantizes the rows of a float table block by block: memory holds one block of floats, and the
+// stored rows if they are kept. Rows with a NaN are looked for first. Each block is decoded again
+// to measure the quantization error.
 #include <functional>
 #include <span>
 #include <string>
@@ -77,7 +77,7 @@ struct QuantizedRows {
 };
 QuantizedRows QuantizeTable(Context& ctx, const RowSource& source, const RowCodec& codec,
                             const QuantizeOptions& options = {});
-// Into `rows`, u8 [E, RowBytes].
+// Writes the stored rows into `rows`, u8 [E, RowBytes].
 QuantizationError QuantizeTableInto(Context& ctx, const RowSource& source, const RowCodec& codec,
                                     const QuantizeOptions& options, const Tensor& rows);
 

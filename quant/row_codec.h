@@ -1,6 +1,6 @@
 #ifndef TESSERA_QUANT_ROW_CODEC_H_
 #define TESSERA_QUANT_ROW_CODEC_H_
-// How rows of a table that is only read are stored. Little endian; a row of D numbers is
+// Codecs of the stored rows of quantized tables. Little endian; a row of D numbers is
 //
 //   f32, f16, bf16    D numbers, rounded to nearest, ties to even
 //   bf16_half_away    the same, ties away from zero: FBGEMM's FloatToBfloat16Quantized

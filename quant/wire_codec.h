@@ -1,6 +1,6 @@
 #ifndef TESSERA_QUANT_WIRE_CODEC_H_
 #define TESSERA_QUANT_WIRE_CODEC_H_
-// How rows of f32 are written for the way between ranks. Little endian; a row of D numbers is
+// Codecs of the f32 rows that ranks send each other. Little endian; a row of D numbers is
 //
 //   fp32      D floats
 //   fp16      D halves of s·x, kept within ±65504; read as half(h / s), s the loss scale

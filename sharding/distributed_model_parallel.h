@@ -1,8 +1,8 @@
 #ifndef TESSERA_SHARDING_DISTRIBUTED_MODEL_PARALLEL_H_
 #define TESSERA_SHARDING_DISTRIBUTED_MODEL_PARALLEL_H_
-// Keeps ranks that train one model alike beside their sharded tables: dense parameters start alike
-// and take the mean of all ranks' gradients; in two dimensions, copies of the tables are averaged
-// now and then.
+// Data parallelism for dense parameters, beside sharded tables: all ranks start with rank 0's
+// values and take the mean of all ranks' gradients. In two-dimensional parallelism, copies of the
+// tables are averaged now and then.
 //
 //   DistributedModelParallel parallel(ctx, comm, model.Parameters());
 //   …
@@ -38,14 +38,14 @@ class DistributedModelParallel {
   DistributedModelParallel(Context& ctx, Communicator& comm, std::vector<NamedParameter> parameters,
                            DistributedModelParallelOptions options = {});
 
-  // Buckets leave in `tape`'s Backward, as soon as their gradients are there, instead of in
-  // AverageGradients: what the ranks exchange and what they compute overlap. Of several backward
-  // passes whose gradients add up, the last. REQUIRES: ranks record the same ops; this outlives the
-  // Backward.
+  // Sends each bucket in `tape`'s Backward, as soon as its gradients are there, instead of in
+  // AverageGradients, so that exchange and computation overlap. If several backward passes add up
+  // gradients, call it for the last. Every rank calls. REQUIRES: ranks record the same ops; this
+  // outlives the Backward.
   void Overlap(Context& ctx, Tape& tape);
 
-  // grad() of every parameter becomes the mean over the ranks; a rank where none arrived counts
-  // as 0. Sums are in the order of the ranks. Every rank calls.
+  // Makes grad() of every parameter the mean over the ranks (the sum without `average`); a rank
+  // without a gradient counts as 0. Sums are in the order of the ranks. Every rank calls.
   void AverageGradients(Context& ctx);
 
  private:
@@ -75,11 +75,11 @@ struct TwoDimensionalGroups {
 // Every rank calls. REQUIRES: sharding_size divides world.size().
 TwoDimensionalGroups MakeTwoDimensionalGroups(Communicator& world, int sharding_size);
 
-// Every part of a table that this rank holds becomes the mean over `replicas`, the same bits on all
-// of them; with `states` what rules remember does, too. A number that is the same in all replicas
-// keeps its bits. Between two calls copies go their own ways. Rows and states of 16 bits are
-// averaged in f32, and rounded to nearest. No more than a few MiB travel at a time. Throws Error
-// for a table on disk. Every rank calls.
+// Replaces every part of a table that this rank holds, and with `states` its optimizer states, by
+// the mean over `replicas`, the same bits on all. A number that all replicas agree on keeps its
+// bits. Between two calls the copies train independently. Rows and states of 16 bits are averaged
+// in f32, and rounded to nearest. No more than a few MiB travel at a time. Throws Error for a table
+// on disk. Every rank calls.
 void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& tables,
                      bool states = false);
 

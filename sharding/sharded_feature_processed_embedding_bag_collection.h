@@ -2,8 +2,8 @@
 #define TESSERA_SHARDING_SHARDED_FEATURE_PROCESSED_EMBEDDING_BAG_COLLECTION_H_
 // A feature processor before a weighted ShardedEmbeddingBagCollection. The processor sees a rank's
 // own, whole bags, before ids travel; its parameters are dense ones, whose gradients
-// DistributedModelParallel averages over the ranks. (They are those of the rank's own loss: there
-// is no factor to undo, as TorchRec has one.)
+// DistributedModelParallel averages over the ranks. (They are of the rank's own loss: unlike in
+// TorchRec, there is no factor to undo.)
 #include <memory>
 #include <string>
 #include <vector>

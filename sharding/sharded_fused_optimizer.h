@@ -4,9 +4,9 @@
 // of a sharded module): as FusedOptimizer, whatever the plan. Keys, groups and states are those of
 // the tables without shards, alike on every rank.
 //
-//   states   those of whole tables: [E, D], or [E], put together of what all ranks hold. A number a
-//            row that column blocks have each for themselves is their mean, weighted by their
-//            columns; loaded, each block has a copy (sharding/checkpoint/checkpoint_rows.h)
+//   states   those of whole tables, [E, D] or [E], gathered from all ranks. Where each column block
+//            keeps one number a row, the state is their mean, weighted by columns; on loading, each
+//            block gets a copy (sharding/checkpoint/checkpoint_rows.h)
 //
 // What is saved under one plan loads under any other, and into tables without shards.
 #include <string>
@@ -24,7 +24,7 @@ class ShardedFusedOptimizer final : public Optimizer {
   // tables outlive this.
   ShardedFusedOptimizer(Context& ctx, ShardedTables& tables, std::string prefix = "");
 
-  // Nothing: the backward has updated the tables, with the rates of that time.
+  // Does nothing: backward has updated the tables, with the rates of that time.
   void Step(Context& ctx) override;
   void ZeroGrad() override;
 

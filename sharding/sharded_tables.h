@@ -75,10 +75,10 @@ struct HeldShard {
 
 class ShardedTables {
  public:
-  // REQUIRES: the same arguments and the same ctx.random() on all ranks; poolings all NONE or none.
-  // Rows start as without shards: an init_fn is called for the whole table, on every rank. Throws
-  // Error for a plan that does not fit the tables (CheckPlan) or the ranks, for dedup_ids of pooled
-  // tables, and for dedup_ids kNode beside the route kDirect.
+  // REQUIRES: the same arguments and the same ctx.random() on all ranks; all poolings are NONE or
+  // none is. Rows start as without shards: an init_fn is called for the whole table, on every rank.
+  // Throws Error for a plan that does not fit the tables (CheckPlan) or the ranks, for dedup_ids of
+  // pooled tables, and for dedup_ids kNode beside the route kDirect.
   ShardedTables(Context& ctx, Communicator& comm, std::vector<BaseEmbeddingConfig> tables,
                 std::vector<PoolingType> poolings, std::vector<EmbeddingFeature> features,
                 const ShardingPlan& plan, ShardedTablesOptions options = {});
@@ -121,7 +121,7 @@ class ShardedTables {
   const DistLayout& layout() const { return *layout_; }
   // The exchange of rows over nodes; nullptr where rows return directly.
   const NodeExchange* by_node() const { return form_->by_node.get(); }
-  // Whether ids travel once a node: they were asked to, and there are nodes of several ranks.
+  // Whether each id travels once a node: dedup_ids is kNode, and nodes have several ranks.
   bool dedups_in_nodes() const { return node_dedup_ != nullptr; }
   const ShardedTablesOptions& options() const { return options_; }
   Communicator& comm() const { return comm_; }

@@ -29,9 +29,9 @@ void SaveTables(Context& ctx, const std::string& folder, ShardedTables& tables,
                 std::map<std::string, std::string> metadata = {},
                 std::span<const NamedTensor> own = {});
 
-// Rows, optimizer states and step counter, saved under any plan by any number of ranks; without
-// `with_states` rows alone, whatever rule the tables had. Throws Error, and changes nothing, for a
-// checkpoint that does not fit.
+// Loads rows, optimizer states and step counter, saved under any plan by any number of ranks;
+// without `with_states` rows alone, whatever rule the tables had. Throws Error, and changes
+// nothing, for a checkpoint that does not fit.
 void LoadTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables,
                 bool with_states = true);
 

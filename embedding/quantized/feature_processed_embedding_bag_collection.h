@@ -28,8 +28,8 @@ class FeatureProcessedEmbeddingBagCollection {
   std::shared_ptr<FeatureProcessor> processor_;
 };
 
-// A collection of stored rows that answers as the float one does, with whose processor it goes on:
-// what that learns is seen here.
+// Makes a collection of stored rows that answers as the float one does. Both share one processor,
+// so this one sees what it learns later.
 FeatureProcessedEmbeddingBagCollection Quantize(
     Context& ctx, const tessera::FeatureProcessedEmbeddingBagCollection& collection,
     const TablesQuantization& how = {}, QuantizedOptions options = {});

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_TABLE_H_
 #define TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_TABLE_H_
-// A table that is only read: its stored rows, and what leads from the ids of the data to them.
+// A quantized table, which is only read: its stored rows, and the mapping from ids to them.
 //
 //   id  -- bounds check --> id  -- index_remap --> row, or none
 //

@@ -44,15 +44,16 @@ struct ShardTensors {
   NamedTensor Weights() const { return {kWeightName, weights, stored_weights}; }
 };
 
-// A tensor that lies somewhere. read: bytes [begin, begin + count), which it checks, or throws
-// Error.
+// A tensor that is read on demand: `read` copies its bytes [begin, begin + count) to `out`, or
+// throws Error if they fail their check.
 struct StoredTensor {
   DType dtype = DType::kF32;
   Shape shape;
   std::function<void(int64_t begin, int64_t count, void* out)> read;
 };
 
-// One that was found complete: every file is there and has its length. One thread at a time.
+// A checkpoint that was found complete: every file is there and has its length. One thread at a
+// time.
 class ShardedCheckpoint {
  public:
   // Throws Error, which names folder or file, for one that is missing, and for a bad index.
@@ -85,11 +86,12 @@ class ShardedCheckpoint {
   Tensor ReadPart(Context& ctx, const std::string& table, const Shard& part,
                   const std::string& tensor);
 
-  // The rows of a part that files hold, where they do not hold all that lie beside them.
+  // Returns which rows of a part the files hold, if the shards that it meets were saved with
+  // `started`.
   std::optional<StartedRows> Started(const std::string& table, const Shard& part) const;
 
   // These give streams, for writing tensors elsewhere; this must outlive them. `tensor` is a state
-  // or kWeightName; with `started`, of the part's rows those in its runs.
+  // or kWeightName; with `started`, only the part's rows in its runs.
   StreamedTensor Stream(const std::string& table, const Shard& part, const std::string& tensor,
                         const std::optional<StartedRows>& started = {});
   StreamedTensor StreamWhole(const std::string& name);
@@ -119,8 +121,8 @@ class ShardedCheckpoint {
 // twice).
 void LoadShards(Context& ctx, ShardedCheckpoint& checkpoint, std::span<const ShardTensors> into);
 
-// One sentence for each state of one number a row that column blocks of `plan` give other numbers
-// than were saved: means of several blocks, or copies.
+// Returns one sentence for each per-row state whose numbers change because `plan` has other column
+// blocks: they become means of several blocks, or copies.
 std::vector<std::string> StatisticsChanged(const CheckpointIndex& index, const ShardingPlan& plan);
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_EXCHANGE_EMBEDDINGS_ALL_TO_ALL_H_
 #define TESSERA_SHARDING_EXCHANGE_EMBEDDINGS_ALL_TO_ALL_H_
-// Rows of embeddings between ranks, in TorchRec's layouts, with gradients. Sharded collections have
-// a way of their own (output_dist.h); these are for modules outside the library.
+// Exchanges rows of embeddings between ranks, in TorchRec's layouts, with gradients. Sharded
+// collections have a way of their own (output_dist.h); these are for modules outside the library.
 //
 // Each is a matrix cut into one part a rank, exchanged, and joined; its backward is its transpose,
 // the same with both ends swapped, times 1/R under gradient_division:
@@ -15,9 +15,8 @@
 // and, where keys have batches of their own, VariableBatchPooledEmbeddingsAllToAll of flat rows.
 //
 // Sums are in the order of the ranks. Embeddings are f32 and must not be changed afterwards; parts
-// travel as the codecs say, a rank's own too. Every rank makes the same calls. For gradients, a
-// tape records on all ranks, the embeddings of all require one, and each rank has its result in
-// what Backward starts from.
+// travel as the codecs say, a rank's own too. Every rank makes the same calls. For gradients, every
+// rank must record a tape, its embeddings must require one, and its loss must depend on its result.
 #include <vector>
 
 #include "comm/communicator.h"
@@ -54,9 +53,9 @@ class VariableBatchPooledEmbeddingsAllToAll {
   // dims: [rank][feature], D of the features that a rank looks up; the same on all ranks.
   VariableBatchPooledEmbeddingsAllToAll(Communicator& comm, std::vector<std::vector<int64_t>> dims,
                                         EmbeddingsExchangeOptions options = {});
-  // embeddings: of this rank's features the bags of rank 0, of rank 1, … -> this rank's own bags of
-  // the features of rank 0, of rank 1, … batches: [rank][feature], how many bags each rank has of
-  // this rank's features; own_batches: how many this rank has of all features, in that order.
+  // embeddings: this rank's features for the bags of rank 0, then rank 1, … -> the features of rank
+  // 0, then rank 1, … for this rank's own bags. batches[r][f]: bags that rank r has of this rank's
+  // feature f. own_batches: bags that this rank has of each feature, in the order of the result.
   Awaitable<Variable> Start(Context& ctx, const Variable& embeddings,
                             const std::vector<std::vector<int64_t>>& batches,
                             const std::vector<int64_t>& own_batches) const;

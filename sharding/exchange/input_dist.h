@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_EXCHANGE_INPUT_DIST_H_
 #define TESSERA_SHARDING_EXCHANGE_INPUT_DIST_H_
-// Ids on their way to the ranks that hold their rows: one exchange of counts, one of data.
+// Sends ids to the ranks that hold their rows: one exchange of counts, one of data.
 //
 //   message to a rank   lengths of the rank's streams (i32), ids, weights (f32, if any); each part
 //                       stream after stream, from an offset that 8 divides
@@ -61,8 +61,8 @@ class InputDist {
   const ReceivedIds& received() const { return *received_; }
   std::shared_ptr<const SentIds> shared_sent() const { return sent_; }
   std::shared_ptr<const ReceivedIds> shared_received() const { return received_; }
-  // In the place of what came: the same bags and weights, with rows for raw ids (hash_parts.h).
-  // Copies made before do not count as remapped.
+  // Replaces received().kjt by one with the same bags and weights, and rows for raw ids
+  // (hash_parts.h). Copies of this InputDist made before do not count as remapped.
   void SetRemapped(KeyedJaggedTensor kjt) {
     received_->kjt = std::move(kjt);
     remapped_ = true;

@@ -1,14 +1,14 @@
 #ifndef TESSERA_SHARDING_EXCHANGE_KJT_ALL_TO_ALL_H_
 #define TESSERA_SHARDING_EXCHANGE_KJT_ALL_TO_ALL_H_
-// Features to the ranks that look them up, in TorchRec's order: keys 0 … splits[0]-1 go to rank 0,
-// the next splits[1] to rank 1, and so on. What a rank gets are its keys with the bags of all
-// ranks, rank after rank; with a stagger s, in the order x + (R/s)·y, x outer (local rank major for
-// s hosts). Sharded collections have a way of their own (input_dist.h); this is for modules outside
-// the library.
+// Sends features to the ranks that look them up, in TorchRec's order: keys 0 … splits[0]-1 go to
+// rank 0, the next splits[1] to rank 1, and so on. What a rank gets are its keys with the bags of
+// all ranks, rank after rank; with a stagger s, in the order x + (R/s)·y, x outer (local rank major
+// for s hosts). Sharded collections have a way of their own (input_dist.h); this is for modules
+// outside the library.
 //
-// Batches may differ from rank to rank, and from key to key. Weights' gradients travel back, as
-// they are. Then a tape records on all ranks, and each has its weights in what Backward starts
-// from.
+// Batches may differ from rank to rank, and from key to key. Gradients of weights travel back
+// unscaled; for them, every rank must record a tape, and its loss must depend on the weights that
+// it received.
 #include <vector>
 
 #include "comm/communicator.h"

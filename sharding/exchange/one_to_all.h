@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_EXCHANGE_ONE_TO_ALL_H_
 #define TESSERA_SHARDING_EXCHANGE_ONE_TO_ALL_H_
-// Features of one rank to the ranks that look them up: what serving a model over several devices
-// does, where the requests arrive at one of them. The way back is EmbeddingsAllToOne
+// Sends features from one rank to the ranks that look them up, as serving over several devices does
+// where requests arrive at one of them. The way back is EmbeddingsAllToOne
 // (embeddings_all_to_all.h).
 #include <string>
 #include <vector>

@@ -40,11 +40,11 @@ struct OutputForm {
   WireCodecs codecs = {};  // of rows between ranks, and of their gradients
 };
 
-// away: of this rank's tables, for all ranks' bags, in the flat order of a batch a rank (undefined
-// without tables). replicas: of the replicated tables, for this rank's own bags, in the same order.
-// Returns, for this rank's own bags: pooled, one matrix [B, ΣD] (with inverse indices, of all
-// examples; without, where keys have batches of their own, flat); sequences, one [N_f, D] a
-// feature. A rank without tables takes the way back of the input_dist's weights, too.
+// away: outputs of this rank's tables for all ranks' bags, in the flat order of a batch a rank
+// (undefined without tables). replicas: outputs of the replicated tables for this rank's own bags,
+// in the same order. Returns, for this rank's own bags: pooled, one matrix [B, ΣD] (with inverse
+// indices, of all examples; without, where keys have batches of their own, flat); sequences, one
+// [N_f, D] a feature. A rank without tables takes the way back of the input_dist's weights, too.
 Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx,
                                                  std::shared_ptr<const OutputForm> form,
                                                  Communicator& comm, const InputDist& input,

@@ -5,9 +5,9 @@
 //   own ids -> rows of whole tables (a module on every rank) -> sharded lookup
 //
 // Every rank has the whole module: 16 bytes an id. Where it counts, ids of all ranks are gathered
-// (one training forward of 39); so the modules stay alike without ever being exchanged, and give
-// rows as one process would on all ranks' batches. (TorchRec cuts ids and rows into one block a
-// rank, in which ids can get rows of their own block alone.)
+// (later one training forward in 39); so the modules stay alike without ever being exchanged, and
+// give rows as one process would on all ranks' batches. (TorchRec cuts ids and rows into one block
+// a rank, in which ids can get rows of their own block alone.)
 //
 // A row that is handed on starts anew on the rank that has it, by random numbers that depend on the
 // shard.

@@ -36,7 +36,8 @@ class ShardedManagedCollisionEmbeddings {
  public:
   using Output = OutputOf;
 
-  // Like Collection::Forward. Every training forward has its backward before the next one.
+  // Like Collection::Forward. Each training forward needs its backward before the next training
+  // forward.
   Output Forward(Context& ctx, const KeyedJaggedTensor& features);
   PrecomputedForward<Output>& ahead() { return ahead_; }
 

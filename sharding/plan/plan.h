@@ -83,14 +83,14 @@ struct TableShape {
 // not what their type says (above).
 void CheckPlan(const ShardingPlan& plan, std::span<const TableShape> tables);
 
-// One table of it, for `world_size` ranks.
+// Does the same for one table of a plan for `world_size` ranks.
 void CheckTableSharding(const TableSharding& sharding, const TableShape& table, int world_size,
                         int local_size);
 
 // Throws Error unless world_size is above 0 and local_size divides it.
 void CheckRanks(const ShardingPlan& plan);
 
-// Puts shards into the order that is asked for above. Does not look at anything else.
+// Sorts shards into the order that the head of this file gives; checks nothing.
 void SortShards(TableSharding& sharding);
 
 }  // namespace tessera

@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-// A table's shards a line.
+// Returns the document, one table a line.
 std::string PlanToJson(const ShardingPlan& plan);
 
 // Throws Error, which begins with `where` (a file's name) and names the field, for a document that

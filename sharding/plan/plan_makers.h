@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_PLAN_PLAN_MAKERS_H_
 #define TESSERA_SHARDING_PLAN_PLAN_MAKERS_H_
-// Plans by hand: what each table's sharding is, said once a table, as TorchRec's plan constructors
-// (torchrec/distributed/sharding_plan.py) say it.
+// Makes plans by hand, from one sharder a table, like TorchRec's plan constructors
+// (torchrec/distributed/sharding_plan.py).
 //
 //   ShardingPlan plan = MakeShardingPlan({.world_size = 4, .local_size = 2}, tables,
 //                                        {{"users", RowWise()}, {"items", ColumnWise({0, 2})}});
@@ -34,11 +34,11 @@ TableSharder RowWise();
 // rows[r] rows for rank r; together all of the table's.
 TableSharder RowWise(std::vector<int64_t> rows);
 // Whole buckets of rows / num_buckets rows; the first num_buckets mod world_size ranks have one
-// more than the others. What tables in parts by hash need (hash_parts.h).
+// more than the others. Tables in parts by hash need such blocks (hash_parts.h).
 TableSharder RowWiseBuckets(int64_t num_buckets);
 // Column block j on ranks[j], which may name a rank more than once. REQUIRES: as many ranks as
-// divide dim. A block is the next larger one that ColumnBlock knows: of dim 12 two ranks get one
-// block of 12, since 6 is not a multiple of 4, and the second rank nothing.
+// divide dim. ColumnBlock rounds blocks up: of dim 12 over two ranks, the first gets one block of
+// 12, since 6 is not a multiple of 4, and the second nothing.
 TableSharder ColumnWise(std::vector<int> ranks);
 // columns[r] columns for rank r; together all of the table's.
 TableSharder ColumnWiseSizes(std::vector<int64_t> columns);

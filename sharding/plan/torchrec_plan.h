@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_PLAN_TORCHREC_PLAN_H_
 #define TESSERA_SHARDING_PLAN_TORCHREC_PLAN_H_
-// Plans that TorchRec printed:
+// Reads plans that TorchRec printed:
 //
 //   text   str(plan): after "module: PATH" a table of param | sharding type | compute kernel |
 //          ranks, then one of param | shard offsets | shard sizes | placement, both for each

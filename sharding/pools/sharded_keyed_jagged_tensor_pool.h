@@ -1,8 +1,8 @@
 #ifndef TESSERA_SHARDING_POOLS_SHARDED_KEYED_JAGGED_TENSOR_POOL_H_
 #define TESSERA_SHARDING_POOLS_SHARDED_KEYED_JAGGED_TENSOR_POOL_H_
 // A KeyedJaggedTensorPool whose examples lie on several ranks, in blocks (TorchRec's class of this
-// name, ROW_WISE). Every rank makes the same calls with ids of its own; what an example has no
-// values for travels too. Of an id that several ranks update in one call, the last rank's example
+// name, ROW_WISE). Every rank makes the same calls with ids of its own; the unused room of an
+// example travels, too. Of an id that several ranks update in one call, the last rank's example
 // counts.
 #include "comm/communicator.h"
 #include "embedding/pools/keyed_jagged_tensor_pool.h"
