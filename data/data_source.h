@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-// Items of a feature, and how many of them have no id of their own: whole numbers that are no row
-// of their table, words outside a vocabulary.
+// Number of a feature's items, and of those without an id of their own: integers that are no row of
+// the table, words outside the vocabulary.
 struct ItemCount {
   int64_t items = 0, unknown = 0;
 };
@@ -31,7 +31,7 @@ struct Batch {
   int64_t first_row = 0;
   int64_t end_row = 0;      // where the next batch begins
   int64_t rows_of_all = 0;  // where this is one rank's part, maybe of no rows: those of all ranks
-  // About what share of the data is given out with this batch; absent where nobody knows.
+  // Approximate share of the data that has been read, this batch included; absent if unknown.
   std::optional<double> fraction = 0;
   // The items of each key, where who made the batch counted them; else empty.
   std::vector<ItemCount> items = {};
@@ -39,8 +39,8 @@ struct Batch {
   int64_t size() const { return labels ? labels.dim(0) : dense.dim(0); }
   // Number of examples in the batch of all ranks.
   int64_t whole_size() const { return rows_of_all > 0 ? rows_of_all : size(); }
-  // Its tensors in the memory of ctx's device, by two pinned transfers; nobody waits. Itself if
-  // they are there.
+  // Returns the batch on ctx's device, copied by two pinned transfers without waiting; itself if it
+  // is there.
   Batch To(Context& ctx) const;
 };
 

@@ -2,11 +2,11 @@
 #define TESSERA_DATA_ROW_ORDER_H_
 // The order in which an epoch reads the rows [first, last) of a data set.
 //
-// Not shuffled: as they lie. Shuffled: the rows are cut into blocks, so that what is read together
-// lies together; the blocks are put in random order; then all rows of window_rows / block_rows
-// blocks in a row are put in random order. With one window that is a uniform permutation. The order
-// depends on the rows, the options and the epoch alone, and any place of it is found without what
-// comes before.
+// Without shuffling, rows keep their order. Shuffling cuts the rows into blocks, so that reads stay
+// contiguous, and puts the blocks in random order; it then puts the rows of each window of
+// window_rows / block_rows successive blocks in random order. With one window that is a uniform
+// permutation. The order depends only on the rows, the options and the epoch, and any place in it
+// is found without computing those before.
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_MODELS_EMBEDDING_MODEL_H_
 #define TESSERA_MODELS_EMBEDDING_MODEL_H_
-// Base of models over pooled tables: the tables, here or sharded over ranks, on each of which is a
-// model with its own copy of all else; parameters, and a state_dict.
+// Base class of models over pooled tables: it has the tables, parameters and a state_dict. Tables
+// may be sharded over ranks; each rank then has a model, with its own copy of all else.
 #include <functional>
 #include <map>
 #include <optional>
@@ -31,8 +31,8 @@ struct ManagedModule {
   ManagedCollisionModule* module = nullptr;
 };
 
-// A part of a sharded table with the rule Dense that this rank holds: a variable with a gradient
-// that is of all ranks, and a name of its own.
+// A part of a sharded table with the rule Dense that this rank holds: a variable, whose gradient
+// counts all ranks' batches, with a name of its own.
 struct DensePart {
   HeldShard held;
   NamedParameter parameter;  // "<table_prefix><table>[r0:r1,c0:c1].weight"
@@ -45,7 +45,7 @@ struct UnmatchedNames {
   std::vector<std::string> unexpected;  // of the state dict's, which are left
 };
 
-// With managed collision, its tables take raw ids; a forward that is recorded may give them rows.
+// Tables with managed collision take raw ids; a forward that is recorded may give these rows.
 //
 // The names of tables are `table_prefix` + table + ".weight". They are parameters only with the
 // rule Dense, but always in StateDict.
@@ -83,8 +83,8 @@ class EmbeddingModel : public Module {
   // State of managed collision (for sharded tables, of this rank's parts), as
   // "<table_prefix><table>.<name>"; copies.
   std::vector<NamedTensor> IdStateDict(Context& ctx);
-  // Exactly these again. Throws Error for names that are missing or of no table, and for tensors
-  // that a module refuses; those of tables before it are then taken.
+  // Loads what IdStateDict returned. Throws Error for names that are missing or of no table, and
+  // for tensors that a module refuses; those of tables before it are then taken.
   void LoadIdStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
   // "<table_prefix><table>.".
   std::string IdPrefix(const std::string& table) const { return table_prefix_ + table + "."; }

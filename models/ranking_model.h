@@ -1,6 +1,6 @@
 #ifndef TESSERA_MODELS_RANKING_MODEL_H_
 #define TESSERA_MODELS_RANKING_MODEL_H_
-// Models that foresee clicks, or other labels, from dense features and pooled rows: tables and a
+// Models that predict clicks, or other labels, from dense features and pooled rows: tables and a
 // RankingNet.
 //
 //   RankingModel model(ctx, {.tables = tables, .net = {.type = RankingModelType::kDlrmDcn, …}});
@@ -32,8 +32,8 @@ struct RankingModelConfig {
 std::vector<EmbeddingBagConfig> CollectionTables(const RankingModelConfig& config);
 ManagedTableConfigs CollectionManagedTables(const RankingModelConfig& config);
 
-// The candidates of a batch, [B, E], as one rank knows its part of them: those of all ranks, and
-// the place of the first of this rank's among them.
+// Candidates of all ranks, [B, E] with B the examples of the whole batch, and the place of this
+// rank's first candidate among them.
 struct AllCandidates {
   Variable rows;
   int64_t first = 0;
@@ -60,19 +60,20 @@ class RankingModel : public EmbeddingModel {
   // their positions whose ids have the position weights.
   Variable ForwardPooled(Context& ctx, const Variable& dense, const Variable& pooled) const;
 
-  // The loss of Forward's outputs, of shape []: the mean cross entropy, or of a task by mse the
-  // mean square; with weights [B] the mean over all examples of each one's, times its weight.
-  // REQUIRES: one task.
+  // Returns the loss of Forward's outputs, of shape []: the mean over the examples of cross
+  // entropy, or of squared error for a task by mse, each times its weight if weights [B] are given.
+  // REQUIRES: one task, not by in_batch_softmax.
   Variable Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
                 const Tensor& weights = {}) const;
-  // That of one of several tasks, over the rows that count: Σ w·l·factor / Σ w, 0 where none does.
-  // Of a task by in_batch_softmax: `gather` makes the candidates of all ranks of this rank's, and
-  // each score is less by log_q [B] of its candidate, where it is defined.
+  // Returns the loss of one of several tasks over the rows that count: Σ w·l·factor / Σ w, 0 if
+  // none counts. For a task by in_batch_softmax, `gather` maps this rank's candidates to those of
+  // all ranks, and log_q [B] of this rank's candidates, if defined, is subtracted from their
+  // scores.
   Variable LossOfTask(Context& ctx, const Variable& outputs, size_t task, const LossRows& rows,
                       double factor = 1, const CandidateGather& gather = {},
                       const Tensor& log_q = {}) const;
-  // The answers to each task, from Forward's outputs, [B] of one task, [B, tasks] of several:
-  // probabilities of clicks, or numbers of tasks by mse. Not recorded.
+  // Returns predictions from Forward's outputs, [B] of one task, [B, tasks] of several:
+  // probabilities, or the numbers themselves for tasks by mse. Not recorded.
   Tensor Probabilities(Context& ctx, const Variable& outputs) const;
   bool gives_probabilities() const { return net_->gives_probabilities(); }
 

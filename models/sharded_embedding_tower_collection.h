@@ -38,9 +38,8 @@ class ShardedEmbeddingTowerCollection final : public Module {
   ShardedEmbeddingTowerCollection(Context& ctx, Communicator& comm, std::vector<TowerPlace> towers);
 
   // Like EmbeddingTowerCollection::Forward: every rank gives its own examples and gets their
-  // outputs. While a tape records, it does on all ranks, and each has the result in what Backward
-  // starts from. Throws Error for a tower whose output has another size than its place says. Waits
-  // for a device.
+  // outputs. If one rank records a tape, all must, and each rank's loss must depend on its result.
+  // Throws Error for a tower whose output has another size than its place says. Waits for a device.
   Variable Forward(Context& ctx, const KeyedJaggedTensor* features,
                    const KeyedJaggedTensor* weighted_features = nullptr);
 

@@ -1,9 +1,8 @@
 #ifndef TESSERA_MODELS_TWO_TOWER_H_
 #define TESSERA_MODELS_TWO_TOWER_H_
-// A two-tower model (torchrec/examples/retrieval/modules/two_tower.py): what asks and what is
-// looked for, each a pooled table and an MLP with ReLU on every layer, meet in a dot product. So
-// the candidates of a whole catalogue are embedded once, and a query is answered by the nearest of
-// them.
+// A two-tower model (torchrec/examples/retrieval/modules/two_tower.py): query and candidate, each a
+// pooled table and an MLP with ReLU on every layer, meet in a dot product. So the candidates of a
+// whole catalogue are embedded once, and a query is answered by the nearest of them.
 //
 //   TwoTower model(ctx, {.query_table = users, .candidate_table = items, .layers = {64, 32}});
 //   …

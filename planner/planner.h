@@ -52,8 +52,8 @@ struct PlanResult {
   std::vector<double> rank_perf;
   std::vector<Storage> rank_storage;
   ReservedMemory reserved;
-  // No plan is rated below lower_bound; threshold_bound is the same without looking at memory. 0
-  // where nothing is known: of plans with scaled caches.
+  // No plan is rated below lower_bound; threshold_bound is the same without looking at memory. Both
+  // are 0 where no bound is known (plans with scaled caches).
   double threshold_bound = 0, lower_bound = 0;
   bool proven_optimal = false;  // nothing is better, by an exhaustive search or by the bound
   std::string found_by;         // "search", or the proposer's name

@@ -26,9 +26,9 @@ namespace tessera {
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
                       const std::string& cost_model = "", PlanResult* result = nullptr);
 
-// Calls `find` on rank 0 alone and returns its plan on every rank. Throws Error on every rank if it
-// throws there, and for a plan of another number of ranks than all, or than `ranks`, those of a
-// group, if that is given. Every rank calls.
+// Calls `find` on rank 0 alone and returns its plan on every rank. Throws Error on every rank if
+// `find` throws, and unless the plan is for comm.size() ranks, or for `ranks` (those of a group) if
+// given. Every rank calls.
 ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find,
                           std::optional<int> ranks = {});
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_TRAIN_TRAINER_H_
 #define TESSERA_TRAIN_TRAINER_H_
-// A ranking model, its optimizers and how far they have come: one step at a time.
+// Trains a ranking model one step at a time: the model, its optimizers and its progress.
 //
 // With accumulate_steps a batch is cut into micro-batches, of a multiple of 128 examples: each goes
 // forward and backward on its own, in the memory of a micro-batch, and the step has the bits of the
@@ -15,8 +15,8 @@
 // for each loss.
 //
 // On several ranks (ranks.h) every rank has a trainer, which shards the tables, and makes the same
-// calls with the same batches; losses, predictions and metrics are those of all ranks. In sharding
-// groups each has tables of its own between two means (AverageGroups).
+// calls with the same batches; losses, predictions and metrics are those of all ranks. Each
+// sharding group trains its own copy of the tables between two calls of AverageGroups.
 #include <functional>
 #include <map>
 #include <memory>
@@ -71,11 +71,11 @@ class Trainer {
   // "cross_entropy", the name of the model's own, and for a weight that is not finite.
   void AddLoss(AuxiliaryLoss loss);
 
-  // Trains one batch and returns its loss before the update: of several the sum, each times its
-  // weight. Throws Error, and trains nothing, if the loss is not a finite number, for weights of
-  // examples below 0 or not finite, for another number of labels than the data have, and for labels
-  // outside 0 to 1 of a task by bce. `scored` gets, for each task, the predictions of this rank's
-  // part before the update.
+  // Trains one batch and returns its loss before the update (of several losses the weighted sum).
+  // Throws Error, and trains nothing, if the loss is not a finite number, for weights of examples
+  // below 0 or not finite, for another number of labels than the data have, and for labels outside
+  // 0 to 1 of a task by bce. `scored` gets, for each task, the predictions of this rank's part
+  // before the update.
   double Step(const Batch& batch, std::vector<ScoredBatch>* scored = nullptr);
   // The losses of the last step, by name (a task's, "cross_entropy" without tasks, an added one's),
   // before they were multiplied by their weights.
@@ -96,11 +96,12 @@ class Trainer {
   void AverageGroups();
   // Number of means so far.
   int64_t averages() const { return averages_; }
-  // Returns probabilities of clicks, or what else the task predicts, [B]; of several tasks
-  // [B, tasks]; on the context's device. Trains nothing.
+  // Returns predictions (RankingModel::Probabilities), [B], or [B, tasks] of several tasks, on the
+  // context's device. Trains nothing.
   Tensor Predict(const Batch& batch);
-  // Metrics of all batches. `stop`, asked before each batch, ends it early. With ranks, rank 0
-  // counts for all: there alone `on_scored` gets the batches, a run of examples for each task.
+  // Returns the metrics over all batches. `stop`, asked before each batch, ends it early. With
+  // ranks, rank 0 alone computes metrics and calls `on_scored`, with one run of examples for each
+  // task.
   EvaluationValues Evaluate(
       DataSource& source, const std::function<bool()>& stop = nullptr,
       const std::function<void(std::span<const TaskExamples>)>& on_scored = nullptr);
@@ -111,8 +112,8 @@ class Trainer {
   // Names the data that the rows of `progress` belong to (data_identity.h), for checkpoints saved
   // from now on.
   void SetData(std::string data) { progress_.data = std::move(data); }
-  // Sets what evaluations have come to (run/evaluation_schedule.h), for checkpoints saved from now
-  // on; "": nothing.
+  // Sets the state of the evaluation schedule (run/evaluation_schedule.h), for checkpoints saved
+  // from now on; "": none.
   void SetEvaluation(std::string evaluation) { progress_.evaluation = std::move(evaluation); }
   // Returns all that Step changes, by its names in a checkpoint, except sharded tables and the
   // states of the dense optimizer, the schedule and raw ids. It shares memory.
@@ -128,7 +129,8 @@ class Trainer {
   void TrackChanges();
   // Saves the next file of a chain: a whole checkpoint, or what changed since the last save.
   // REQUIRES: where a chain goes on, its last file was loaded, and TrackChanges called, before
-  // anything was trained. The first: no ranks. The second: every rank, each its part.
+  // anything was trained. The first is for a trainer without ranks; every rank calls the second and
+  // saves its part.
   void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   void Save(RankCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   // Loads weights and, where the checkpoint has them, optimizer state and progress, whatever form
@@ -139,8 +141,8 @@ class Trainer {
   // Growing tables may have been saved in other parts (checkpoint/raw_id_parts.h); then this
   // trainer must have trained nothing.
   bool Load(const Checkpoint& checkpoint);
-  // Loads what ranks saved, under any plan: column blocks that stay keep their numbers a row, but
-  // where growing tables change their parts. REQUIRES: ranks.
+  // Loads what ranks saved, under any plan; column blocks that stay the same keep their per-row
+  // states, unless growing tables change their parts. REQUIRES: a trainer with ranks.
   bool Load(ShardedCheckpoint& checkpoint);
   // Tables of raw ids that what was loaded last had in other parts.
   const std::vector<MovedIds>& moved_ids() const { return moved_ids_; }

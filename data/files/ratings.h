@@ -37,9 +37,9 @@ std::vector<Rating> ReadRatings(const std::vector<std::string>& paths);
 void CheckRatingFeature(const std::string& feature);
 
 // Ratings as rows: the features "userId" and "movieId", TorchRec's names, ids mod rows of the
-// tables, or raw; one number, always 0, as there are none; the rating as label, or, with
-// `like_from` above 0, 1 for ratings from there on and 0 below; and times, where all have one. Ids
-// that are no row of their table are counted.
+// tables, or raw; one dense feature that is always 0; the rating as label, or, with `like_from`
+// above 0, 1 for ratings from there on and 0 below; and times, where all have one. Ids that are no
+// row of their table are counted.
 class RatingRows final : public RowTable {
  public:
   // Throws Error for other features.

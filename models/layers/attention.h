@@ -2,7 +2,7 @@
 #define TESSERA_MODELS_LAYERS_ATTENTION_H_
 // Attention over sequences, as BERT4Rec has it: B sequences padded to L positions lie under each
 // other, x [B·L, D], and lengths [B] (i64, where the context works) say how many positions of each
-// count. Rows of padding come out as some numbers, which no other row has seen. No dropout.
+// count. Outputs of padding rows mean nothing, and influence no other row. No dropout.
 #include <string>
 #include <vector>
 

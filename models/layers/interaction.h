@@ -1,6 +1,6 @@
 #ifndef TESSERA_MODELS_LAYERS_INTERACTION_H_
 #define TESSERA_MODELS_LAYERS_INTERACTION_H_
-// How a DLRM lets its dense and sparse features meet (torchrec/models/dlrm.py). z = [dense;
+// Interactions of a DLRM's dense and sparse features (torchrec/models/dlrm.py). z = [dense;
 // sparse_1 … sparse_F] is [B, F+1, D]; the sparse blocks come side by side, [B, F·D], as an
 // EmbeddingBagCollection returns them.
 #include <string>

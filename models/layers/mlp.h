@@ -74,8 +74,7 @@ struct MlpOptions {
 };
 
 // Linear layers with an activation after each. Parameters "_mlp.<i>._linear.weight", "….bias", and
-// for swish_layernorm
-// "_mlp.<i>._activation_fn.norm.0.weight" (ones) and "….bias" (zeros).
+// for swish_layernorm "_mlp.<i>._activation_fn.norm.0.weight" (ones) and "….bias" (zeros).
 class Mlp final : public Module {
  public:
   // REQUIRES: at least one layer, all sizes above 0.

@@ -128,17 +128,18 @@ struct PlannerModel {
   const PlannerModule& module_of(const PlannerTable& table) const {
     return modules[static_cast<size_t>(table.module)];
   }
-  // Its constraints and its kind's settings; defaults where there are none.
+  // Constraints of a table, and settings of its module's kind; defaults where there are none.
   const TableConstraints& constraints_of(const PlannerTable& table) const;
   const SharderSettings& sharder_of(const PlannerTable& table) const;
-  // Lines of its cache as a share of its rows: its constraints', else its kind's, else 0.2.
+  // Cache lines as a share of a table's rows: from its constraints, else from its kind's settings,
+  // else 0.2.
   double cache_load_factor(const PlannerTable& table) const;
   // "path.name".
   std::string full_name(const PlannerTable& table) const;
 };
 
 // Throws Error for tables without rows, columns or a module, two of one full name, constraints of
-// tables that there are not, and numbers out of range, naming the table.
+// unknown tables, and numbers out of range, naming the table.
 void CheckModel(const PlannerModel& model);
 
 // Ids and pooled outputs of a table's features a rank: ids = Σ L·P·B; outputs = Σ min(1, L)·P·B
@@ -148,8 +149,8 @@ struct TableLoad {
 };
 TableLoad LoadOf(const PlannerModel& model, const PlannerTable& table);
 
-// Whether its features carry weights: of ebc and quant_ebc the collection says so, of the others
-// the constraint.
+// Whether a table's features carry weights: the module says so for ebc and quant_ebc, the table's
+// constraints for other kinds.
 bool IsWeighted(const PlannerModel& model, const PlannerTable& table);
 
 }  // namespace tessera

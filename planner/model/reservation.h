@@ -47,7 +47,8 @@ struct ReservedMemory {
   double hbm_share = 0;  // the percentage
 };
 
-// Throws PlannerError if heuristical or sku_aware leave nothing on rank 0.
+// Throws PlannerError if rank 0's HBM for tables is below 0 under heuristical, or not above 0 under
+// sku_aware.
 ReservedMemory Reserve(const Topology& topology, const PlannerModel& model,
                        const Reservation& reservation);
 

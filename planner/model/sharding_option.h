@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-// Seconds that a shard adds to its rank's step.
+// Milliseconds that a shard adds to its rank's step.
 struct ShardPerf {
   double fwd_compute = 0, fwd_comms = 0, bwd_compute = 0, bwd_comms = 0, prefetch = 0;
   double input_dist = 0;  // of the ids; reported, in no total
@@ -54,8 +54,9 @@ struct ShardRun {
   int64_t input_bytes = 0, output_bytes = 0;
 };
 
-// Which ranks may take the shards: any; those of one group, in order or (table_column_wise) any of
-// them; of several groups; shard i on rank i.
+// Ranks that may take the shards. kDevice: any; kHost: those of one group, in order or
+// (table_column_wise) any of them; kMultiHost: those of several groups; kUniform: shard i on rank
+// i.
 enum class PartitionBy { kDevice, kHost, kMultiHost, kUniform };
 std::string ToString(PartitionBy partition_by);  // "device", "host", "multi_host", "uniform"
 PartitionBy PartitionByOf(ShardingType type);
@@ -92,7 +93,7 @@ struct PlacedOption {
   std::vector<int> ranks;
 };
 
-// Which ranks there are among them: "0-7", "3", "0,2,5", "0,2,4,6,8,10,12,14 and 3 more".
+// Text of the distinct ranks: "0-7", "3", "0,2,5", "0,2,4,6,8,10,12,14 and 3 more".
 std::string RanksText(const std::vector<int>& ranks);
 
 }  // namespace tessera

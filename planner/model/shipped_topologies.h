@@ -17,9 +17,9 @@ namespace tessera {
 
 std::vector<std::string> ShippedTopologyNames();
 
-// `name` for so many ranks, local_world_size of them a node (0: the machine's own, 8 GPUs, or
-// all if they do not divide into such nodes). Throws Error, which
-// lists the names, for any other name.
+// Returns machine `name` with world_size ranks, local_world_size of them a node (0: 8 of more than
+// 8 GPUs, else all). Throws Error for another name, listing those there are, and, if
+// local_world_size is 0, for more than 8 GPUs that do not fill nodes of 8.
 Topology ShippedTopology(const std::string& name, int world_size, int local_world_size = 0);
 
 }  // namespace tessera

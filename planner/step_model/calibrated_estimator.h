@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_STEP_MODEL_CALIBRATED_ESTIMATOR_H_
 #define TESSERA_PLANNER_STEP_MODEL_CALIBRATED_ESTIMATOR_H_
-// The cost model of a measured machine, as the planner asks for prices.
+// The planner's estimators of time and memory for a machine that was measured.
 //
 // A shard costs what it adds to the work and the waiting of all ranks: its own rank's part, and
 // what it gives every rank to do, times their number. So prices of a plan add up to the sum over

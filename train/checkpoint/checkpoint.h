@@ -7,8 +7,8 @@
 //   metrics.<rank>.…                 what the metrics of the training remember
 //   <table parameter minus "weight">_…   what managed collision knows of a table's ids
 //   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent),
-//                                    seed, random_next_sequence, config (JSON), data (absent from
-//                                    old ones: data/files/data_identity.h), evaluation (absent
+//                                    seed, random_next_sequence, config (JSON), data (absent if
+//                                    unknown: data/files/data_identity.h), evaluation (absent
 //                                    without evaluations: train/run/evaluation_schedule.h), groups
 //                                    (absent without sharding groups), crc32 of all tensors' bytes
 //                                    in order of names

@@ -60,11 +60,11 @@ ChainFiles ChainUpTo(const std::string& folder, int64_t number);
 int64_t NextNumber(const std::string& folder);
 // Removes what writers have left unfinished.
 void RemoveUnfinished(const std::string& folder);
-// The files after `number`, or before it, the last first.
+// Removes the files after `number`, or before it, the last first.
 void RemoveAfter(const std::string& folder, int64_t number);
 void RemoveBefore(const std::string& folder, int64_t number);
-// All but the newest chain and `keep` before it, last files first: what is left by a crash is
-// whole. REQUIRES: keep ≥ 0.
+// Removes all chains but the newest and the `keep` before it, last files first, so that a crash
+// leaves whole chains. REQUIRES: keep ≥ 0.
 void RemoveOldChains(const std::string& folder, int64_t keep);
 
 }  // namespace tessera

@@ -64,15 +64,14 @@ class PipelinedEmbeddings {
 
   virtual ~PipelinedEmbeddings() = default;
 
-  // Whether no other ranks take part.
+  // Whether the collection is on one rank alone.
   virtual bool alone() const = 0;
   // For a thread and a context of its own; batch after batch. Waits for other ranks. Throws Error
   // for weights that need a gradient: it would not find its way back.
   InputAhead InputDist(Context& ctx, const KeyedJaggedTensor& features);
 
-  // The rest is for the thread that trains. The collection's next Forward of `features` returns
-  // what `answer` has looked up. False: a forward is the collection's own affair, and no answer is
-  // taken.
+  // The calls below are for the thread that trains. Makes the collection's next Forward of
+  // `features` return what `answer` looks up; returns false if the collection takes no answers.
   virtual bool AnswerNext(const KeyedJaggedTensor& features, Answer answer) = 0;
   virtual void ForgetAnswer() = 0;
   // Looks up, and starts the way home. If ctx has a tape it is a training forward. REQUIRES:
