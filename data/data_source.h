@@ -54,8 +54,8 @@ class DataSource {
   // The next batch, never empty; nullopt after the last one. Throws Error for data that cannot be
   // read.
   virtual std::optional<Batch> Next() = 0;
-  // Rows left out because they were bad, before the place where the next batch begins: a source
-  // that begins there counts the others. After the last batch: all.
+  // Number of bad rows left out before the next batch's first row; after the last batch, of all. A
+  // source that starts at that row counts the rest.
   virtual int64_t skipped_rows() const { return 0; }
   // Skipped rows by reason, where the source tells.
   virtual BadLineCounts skipped_by_reason() const { return {}; }

@@ -11,8 +11,8 @@
 // (runtime/accumulation.h).
 //
 // A bag longer than the weights is an error that names feature and bag, or, if LongBags say so, its
-// surplus ids weigh 0 and have no gradient. (TorchRec's gather fails on them.) To refuse them a GPU
-// is waited for; else nobody waits.
+// surplus ids weigh 0 and have no gradient. (TorchRec's gather fails on them.) kRefuse waits for a
+// GPU; nothing else does.
 #include <map>
 #include <string>
 #include <utility>

@@ -62,8 +62,8 @@ class EmbeddingTowerCollection final : public Module {
   // Throws Error for no towers.
   explicit EmbeddingTowerCollection(std::vector<std::unique_ptr<EmbeddingTower>> towers);
 
-  // The towers' outputs side by side: [B, ΣN]. Weighted towers get the second, the others the
-  // first; what no tower takes may be null.
+  // The towers' outputs side by side: [B, ΣN]. Weighted towers get weighted_features, the others
+  // features; one that no tower takes may be null.
   Variable Forward(Context& ctx, const KeyedJaggedTensor* features,
                    const KeyedJaggedTensor* weighted_features = nullptr);
 

@@ -54,7 +54,7 @@ class Optimizer {
   // (and may be those of parameters that have no state yet), each with all its states, and no
   // others, of the right shape and dtype. May wait for the device.
   virtual void CheckStateDict(const OptimizerStateDict& state) const = 0;
-  // Goes on from copies of these, which may lie on any device. Throws Error, and changes nothing,
+  // Loads copies of these states, which may lie on any device. Throws Error, and changes nothing,
   // where CheckStateDict does.
   virtual void LoadStateDict(Context& ctx, const OptimizerStateDict& state) = 0;
 };

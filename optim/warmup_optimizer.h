@@ -37,7 +37,8 @@ class WarmupOptimizer final : public OptimizerWrapper {
   const WarmupSchedule& schedule() const { return schedule_; }
   // Position of the schedule, as the state `warmup`.
   Tensor Position() const;
-  // Goes on from there. Throws Error, and changes nothing, for what is no position of the schedule.
+  // Continues the schedule from `position`. Throws Error, and changes nothing, for what is no
+  // position of the schedule.
   void SetPosition(const Tensor& position);
 
  private:

@@ -36,8 +36,8 @@ struct PlannerOptions {
   OptionRules option_rules = OptionRules::kTorchRec;
   Reservation reservation = {};
   PerfModel perf_model = PerfModel::kMaxRankPerf;
-  // Tried in order before the search, each proposal placed by the partitioner. Not with rules,
-  // which they do not know.
+  // Tried in order before the search, each proposal placed by the partitioner. Skipped if `rules`
+  // are given, which proposers do not know.
   std::vector<ProposerSettings> proposers = {};
   PartitionerSettings partitioner = {};
   bool search = true;

@@ -42,8 +42,8 @@ struct WireCodecs {
   WireCodec forward, backward, dense = {};
   friend bool operator==(const WireCodecs&, const WireCodecs&) = default;
 };
-// "fp16" if the first two are the same and the third is fp32; else "fp16/bf16", and where the third
-// is not fp32 "fp16/bf16/bf16".
+// "fp16" where ParseWireCodecs("fp16") gives these codecs; else "fp16/bf16" if dense is fp32, or
+// "fp16/bf16/bf16" with the codec of dense.
 std::string ToString(const WireCodecs& codecs);
 // The inverse; "fp8_rows" is "fp8_rows/fp8_rows_e5".
 WireCodecs ParseWireCodecs(const std::string& text);

@@ -34,9 +34,9 @@ struct NcclOptions {
 // Why this process cannot use NCCL, with how to get it; "" if it can.
 std::string WhyNoNccl();
 
-// The ranks of `host` (threads or processes), which carries strings, numbers and NCCL's id. ctx
-// says which GPU. Every rank calls. Throws Error on every rank if one has no NCCL or another
-// version; on a machine without it the text says how to get it.
+// Makes a communicator of the ranks of `host` (threads or processes), which carries strings,
+// numbers and NCCL's id. ctx says which GPU. Every rank calls. Throws Error on every rank if one
+// has no NCCL or another version; on a machine without it the text says how to get it.
 std::unique_ptr<Communicator> MakeNcclCommunicator(Context& ctx, std::shared_ptr<Communicator> host,
                                                    NcclOptions options = {});
 

@@ -68,8 +68,8 @@ struct BaseEmbeddingConfig {
   // Bounds check of the ids that the table's features read; absent: the mode of the collection's
   // options.
   std::optional<BoundsCheckMode> bounds_check = {};
-  // Memory of rows and states; the bits do not depend on it. A table of the rule Dense or None is
-  // not cached.
+  // Memory of rows and states; the bits do not depend on it. The rules Dense and None refuse
+  // locations with a cache.
   EmbeddingLocation location = EmbeddingLocation::kDevice;
   CacheConfig cache = {};  // under kManagedCaching
   // Rows come into use one after another (TableRows::SetInUse), num_embeddings at

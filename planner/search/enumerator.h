@@ -7,7 +7,7 @@
 // tables of the module that hangs last in the model come first, and options are those of TorchRec
 // 1.9.2. The build's: tables by full name, options are what this library trains: every sharding
 // type, dense where data_parallel, else fused and, on a GPU, fused_uvm and fused_uvm_caching.
-// Constraints filter both and reorder nothing.
+// Constraints filter both and reorder nothing; key_value needs one that lists it.
 #include <optional>
 #include <string>
 #include <vector>

@@ -43,7 +43,7 @@ struct DistStream {
   friend bool operator==(const DistStream&, const DistStream&) = default;
 };
 
-// The blocks of rows that somebody holds of a feature's table: block i begins at rows[i].
+// Blocks of rows into which shards cut a feature's table: block i begins at row rows[i].
 struct DistSplit {
   int feature = 0;
   std::vector<int64_t> rows;

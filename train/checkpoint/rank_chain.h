@@ -55,8 +55,8 @@ void RemoveOldRankFiles(const std::string& folder, int rank, int ranks, int64_t 
 // the one that was saved.
 ShardedCheckpoint OpenRankChain(const std::string& folder);
 
-// Makes a base of the newest save; one without deltas stays. Then only `keep` chains before it are
-// left. Throws Error as OpenRankChain, and for a negative `keep`.
+// Rewrites the newest save as a base, unless it has no deltas. Then only `keep` chains before it
+// are left. Throws Error as OpenRankChain, and for a negative `keep`.
 void CompactRankChain(const std::string& folder, int64_t keep = 0);
 
 // Position of the newest save: bytes are those of all ranks, the identity is rank 0's.

@@ -77,7 +77,7 @@ struct TrainConfig {
   int64_t epochs = 1;
   uint64_t seed = 1;
   DenseProducts dense_products = DenseProducts::kDefault;
-  // Absent: each epoch's end is evaluated, and nothing follows of it.
+  // Absent: each epoch's end is evaluated, and no result ends the training early.
   std::optional<EvaluationConfig> evaluation;
   std::optional<RecMetricsConfig> metrics;  // of a training, where they are asked for
 };

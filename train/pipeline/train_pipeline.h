@@ -47,8 +47,8 @@ struct PipelinedFeatures {
   std::function<KeyedJaggedTensor(const BatchT&)> features;
 };
 
-// Result: of a step; copyable or movable. On a GPU a BatchT says RecordStream(const Context&) to
-// its tensors.
+// Result: of a step; copyable or movable. On a GPU a BatchT needs RecordStream(const Context&)
+// const, which calls that of its tensors.
 template <typename BatchT, typename Result>
 struct TrainLoop {
   std::function<std::optional<BatchT>()> source;           // thread 1; nullopt at the end
@@ -79,9 +79,9 @@ class TrainPipeline {
   }
   // Reads no more batches; Progress still trains those that were read, as many on each rank.
   void StopReading() { staged_.StopReading(); }
-  // Undoes what was done ahead with tables, so that they and their counters are as after the
-  // last step: before a checkpoint. Of the pipelines here TrainPipelineSemiSync alone does
-  // something: the next batch is looked up again. With ranks, every rank calls.
+  // Undoes what was done ahead with tables, so that they and their counters are as after the last
+  // step; call it before a checkpoint. Only TrainPipelineSemiSync has something to undo: it looks
+  // the next batch up again. With ranks, every rank calls.
   void Settle() {
     if (forwards_) forwards_->Settle();
   }
