@@ -1,21 +1,14 @@
 #include "optim/state_dict.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "runtime/base/joined.h"
 
 namespace tessera::internal {
 namespace {
 
-// The first few of some keys.
-std::string Listed(const std::vector<std::string>& keys) {
-  constexpr size_t kShown = 5;
-  std::string text;
-  for (size_t i = 0; i < std::min(keys.size(), kShown); ++i)
-    text += (i == 0 ? "'" : ", '") + keys[i] + "'";
-  if (keys.size() > kShown) text += Format(" and {} more", keys.size() - kShown);
-  return text;
-}
+std::string Listed(const std::vector<std::string>& keys) { return JoinedFirst(keys, 5, InQuotes); }
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <vector>
 
+#include "runtime/base/joined.h"
+
 namespace tessera::serve {
 namespace {
 
@@ -16,10 +18,9 @@ std::string FeaturesOnlyIn(std::vector<std::string> some, std::vector<std::strin
   std::vector<std::string> only;
   std::set_difference(some.begin(), some.end(), others.begin(), others.end(),
                       std::back_inserter(only));
-  std::string text;
-  for (size_t i = 0; i < std::min(only.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + only[i];
-  if (only.size() > kNamed) text += Format(" and {} more", only.size() - kNamed);
-  return text.empty() ? "" : (only.size() == 1 ? "the feature " : "the features ") + text;
+  if (only.empty()) return "";
+  return (only.size() == 1 ? "the feature " : "the features ") +
+         internal::JoinedFirst(only, kNamed);
 }
 
 }  // namespace

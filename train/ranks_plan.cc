@@ -74,6 +74,16 @@ Error OfPlan(const std::string& choice, const Error& error) {
       Format("--plan {}: {}", choice, text.starts_with(plan) ? text.substr(plan.size()) : text));
 }
 
+// Calls fn, whose errors are about the plan.
+template <typename Fn>
+auto CallOnPlan(const std::string& choice, Fn&& fn) {
+  try {
+    return fn();
+  } catch (const Error& error) {
+    throw OfPlan(choice, error);
+  }
+}
+
 void CheckRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& plan) {
   for (const EmbeddingBagConfig& table : tables) {
     const TableSharding& sharding = plan.tables.at(table.name);
@@ -123,20 +133,12 @@ ShardingPlan PlanByWord(const std::string& word, const RankLayout& layout,
 
 ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
                            std::span<const TableShape> tables, const ManagedTableConfigs& managed) {
-  try {
-    return PlanByWord(choice, layout, tables, managed);
-  } catch (const Error& error) {
-    throw OfPlan(choice, error);
-  }
+  return CallOnPlan(choice, [&] { return PlanByWord(choice, layout, tables, managed); });
 }
 
 void CheckPlanOfRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& plan,
                       const std::string& choice) {
-  try {
-    CheckRules(tables, plan);
-  } catch (const Error& error) {
-    throw OfPlan(choice, error);
-  }
+  CallOnPlan(choice, [&] { CheckRules(tables, plan); });
 }
 
 void CheckPlanOfRawIds(std::span<const EmbeddingBagConfig> tables,
@@ -147,12 +149,8 @@ void CheckPlanOfRawIds(std::span<const EmbeddingBagConfig> tables,
     const auto sharding = plan.tables.find(table.name);
     if (found == managed.end() || sharding == plan.tables.end()) continue;
     const int64_t parts = ShardedManagedTableOf(found->second, table).num_parts;
-    try {
-      MakeHashParts({table.name, table.num_embeddings, table.embedding_dim}, sharding->second,
-                    parts);
-    } catch (const Error& error) {
-      throw OfPlan(choice, error);
-    }
+    const TableShape shape{table.name, table.num_embeddings, table.embedding_dim};
+    CallOnPlan(choice, [&] { MakeHashParts(shape, sharding->second, parts); });
   }
 }
 

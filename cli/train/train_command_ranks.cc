@@ -16,6 +16,7 @@
 #include "comm/leader.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi/mpi_communicator.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/machine.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/files/files.h"
@@ -228,15 +229,11 @@ TrainingPlace PlaceOf(const TrainingRanks& ranks) {
 
 // " (2 stay whole on one rank: kinds [300, 4], users [500, 12])", or "" where all are cut.
 std::string UncutText(const ShardingPlan& plan, ShardingType type) {
-  constexpr size_t kNamed = 4;
   const std::vector<std::string> tables = UncutTables(plan, type);
   if (tables.empty()) return "";
-  std::string text = Format(" ({} whole on one rank: ",
-                            tables.size() == 1 ? "1 stays" : Format("{} stay", tables.size()));
-  for (size_t i = 0; i < std::min(kNamed, tables.size()); ++i)
-    text += (i == 0 ? "" : ", ") + tables[i];
-  if (tables.size() > kNamed) text += Format(" and {} more", tables.size() - kNamed);
-  return text + ")";
+  return Format(" ({} whole on one rank: {})",
+                tables.size() == 1 ? "1 stays" : Format("{} stay", tables.size()),
+                internal::JoinedFirst(tables, 4));
 }
 
 // "4 ranks (nccl): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16"; in

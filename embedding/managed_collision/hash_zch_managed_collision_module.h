@@ -43,7 +43,7 @@ struct HashZchOptions {
   int64_t max_probe = 128;
   int64_t input_hash_size = 0;  // 0: ids are any number
   HashZchEviction eviction = HashZchEviction::kNone;
-  int64_t single_ttl = 0;  // kSingleTtl: above 0; kLru: at least 0
+  int64_t single_ttl = 0;                     // kSingleTtl: above 0; kLru: at least 0
   std::vector<int64_t> per_feature_ttl = {};  // one a feature, in the order of Forward's
   HashZchClock clock = HashZchClock::kHours;
   int opt_in_prob = -1;               // in percent; −1: all ids may have slots

@@ -10,6 +10,7 @@
 
 #include "runtime/base/cgroups.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/report_text.h"
 
 namespace tessera {
@@ -92,14 +93,11 @@ double SumOf(const std::vector<MemoryPart>& parts) {
 }
 
 std::string LargestText(std::vector<MemoryPart> parts) {
-  constexpr size_t kNamed = 4;
   std::stable_sort(parts.begin(), parts.end(),
                    [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
-  std::string text;
-  for (size_t i = 0; i < std::min(parts.size(), kNamed); ++i)
-    text += Format("{}{} {}", i == 0 ? "" : ", ", parts[i].what, BytesText(parts[i].bytes));
-  if (parts.size() > kNamed) text += Format(" and {} more", parts.size() - kNamed);
-  return text;
+  return internal::JoinedFirst(parts, 4, [](const MemoryPart& part) {
+    return Format("{} {}", part.what, BytesText(part.bytes));
+  });
 }
 
 std::string BytesText(double bytes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 
 namespace tessera {
 namespace {
@@ -60,11 +61,8 @@ std::vector<DistSplit> SplitsOf(std::vector<DistRank>& ranks, size_t features) {
 }
 
 std::string TextOf(const std::vector<BaseEmbeddingConfig>& tables) {
-  constexpr size_t kNamed = 4;
-  std::string text;
-  for (size_t t = 0; t < std::min(kNamed, tables.size()); ++t)
-    text += (t == 0 ? "" : ", ") + tables[t].name;
-  return tables.size() > kNamed ? Format("{} and {} more", text, tables.size() - kNamed) : text;
+  return internal::JoinedFirst(tables, 4,
+                               [](const BaseEmbeddingConfig& table) { return table.name; });
 }
 
 }  // namespace

@@ -26,5 +26,12 @@ TEST(Joined, MayHaveAnotherWordBeforeTheLast) {
   EXPECT_EQ(Joined(Words{"a", "b", "c"}, ", ", " and "), "a, b and c");
 }
 
+TEST(Joined, NamesTheFirstItemsAndCountsTheOthers) {
+  EXPECT_EQ(JoinedFirst(Words(), 2), "");
+  EXPECT_EQ(JoinedFirst(Words{"a", "b"}, 2), "a, b");
+  EXPECT_EQ(JoinedFirst(Words{"a", "b", "c"}, 2), "a, b and 1 more");
+  EXPECT_EQ(JoinedFirst(Words{"a", "b", "c", "d"}, 1, InQuotes), "'a' and 3 more");
+}
+
 }  // namespace
 }  // namespace tessera::internal

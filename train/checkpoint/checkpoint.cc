@@ -7,6 +7,7 @@
 
 #include "metrics/state/metric_state.h"
 #include "runtime/base/checksums.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/parse_number.h"
 #include "runtime/staging.h"
 #include "sharding/checkpoint/state_rows.h"
@@ -87,14 +88,8 @@ Checkpoint FromFile(const std::string& path, std::shared_ptr<const SafetensorsFi
   return checkpoint;
 }
 
-// The first few of some names.
 std::string Listed(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 3;
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text += (i == 0 ? "'" : ", '") + names[i] + "'";
-  if (names.size() > kShown) text += Format(" and {} more", names.size() - kShown);
-  return text;
+  return internal::JoinedFirst(names, 3, internal::InQuotes);
 }
 
 // One tensor of the model and its partner in the file.
