@@ -21,6 +21,13 @@ std::string ListKeys(const std::vector<std::string>& keys) {
   return keys.size() > 20 ? text + Format(", … ({} in all)", keys.size()) : text;
 }
 
+// Writes nothing where the index is there, so threads may look keys up then.
+void MakeIndex(internal::KjtState& state) {
+  if (!state.index.empty()) return;
+  for (size_t f = 0; f < state.keys.size(); ++f)
+    state.index[state.keys[f]] = static_cast<int64_t>(f);
+}
+
 // The bag of the value at `position` in the key whose bags are lengths [begin, …).
 int64_t BagOf(const Tensor& all_lengths, int64_t begin, int64_t position) {
   const Tensor lengths = all_lengths.ToHost();
@@ -116,9 +123,8 @@ std::map<std::string, int64_t> KeyedJaggedTensor::index_per_key() const {
 }
 
 int64_t KeyedJaggedTensor::Find(const std::string& key, int64_t likely) const {
-  auto& index = state_->index;
-  if (index.empty())
-    for (size_t f = 0; f < keys().size(); ++f) index[keys()[f]] = static_cast<int64_t>(f);
+  MakeIndex(*state_);
+  const auto& index = state_->index;
   const auto at = static_cast<size_t>(likely);
   const bool each_once = index.size() == keys().size();  // else the last of them counts
   if (each_once && at < keys().size() && keys()[at] == key) return likely;
@@ -220,6 +226,7 @@ const KeyedJaggedTensor& KeyedJaggedTensor::Sync(Context& ctx) const {
   FindTotals(ctx);
   lengths(ctx);
   offsets(ctx);
+  MakeIndex(*state_);
   return *this;
 }
 
