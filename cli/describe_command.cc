@@ -106,10 +106,19 @@ std::string Proposal(const RowsProfile& profile, const std::vector<ProposedColum
   }
 }
 
-void SayNext(const Flags& flags, const RowsProfile& profile) {
+// Whether training on the proposal refuses lines, unless it leaves them out.
+bool HasRefusedLines(const RowsProfile& profile, const std::vector<ProposedColumn>& columns) {
+  bool refused = profile.bad_lines > 0;
+  for (size_t i = 0; i < columns.size(); ++i)
+    refused = refused || RefusesEmptyItems(profile.columns[i], columns[i]);
+  return refused;
+}
+
+void SayNext(const Flags& flags, const RowsProfile& profile,
+             const std::vector<ProposedColumn>& columns) {
   std::vector<std::string> command = {"tessera", "train", "--config", flags.out, "--data"};
   command.insert(command.end(), flags.paths.begin(), flags.paths.end());
-  if (profile.bad_lines > 0) command.push_back("--skip-bad-lines");
+  if (HasRefusedLines(profile, columns)) command.push_back("--skip-bad-lines");
   const int64_t lines = profile.rows + profile.bad_lines, trained = lines * 9 / 10;
   if (profile.all && trained > 0)
     command.insert(command.end(), {"--train-rows", Format("0:{}", trained), "--eval-rows",
@@ -146,7 +155,7 @@ int Describe(const Flags& flags) {
     return 0;
   }
   ReplaceTextFile(flags.out, config);
-  SayNext(flags, profile);
+  SayNext(flags, profile, columns);
   return 0;
 }
 

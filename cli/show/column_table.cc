@@ -143,10 +143,30 @@ std::string EncodingNote(const ColumnProfile& column) {
       Count(column.not_utf8), column.first_not_utf8);
 }
 
-std::string LabelNote(const ProposedColumn& proposed) {
+// "12 items are empty, as behind a separator too many: …", or "".
+std::string EmptyNote(const ColumnProfile& column, const ProposedColumn& proposed) {
+  if (!RefusesEmptyItems(column, proposed)) return "";
+  return Format(
+      "{} empty, as behind a separator too many, and no id: training refuses such lines, or leaves "
+      "them out (--skip-bad-lines)",
+      column.empty == 1 ? "1 item is" : Count(column.empty) + " items are");
+}
+
+std::string WordsNote(const ProposedColumn& proposed) {
   return proposed.words_of_label ? "by its name a label, but of words: labels are numbers, such as "
                                    "1 for yes and 0 for no"
                                  : "";
+}
+
+// "the label, by its values alone (--label COLUMN names another); 64 % of the rows have none, …".
+std::string LabelNote(const ColumnProfile& column, const ProposedColumn& proposed) {
+  if (proposed.role != ColumnRole::kLabel) return "";
+  std::string text;
+  if (proposed.by_values) text = "the label, by its values alone (--label COLUMN names another)";
+  if (column.missing > 0)
+    text += Format("{}{} of the rows have no label, and so no part in the loss",
+                   text.empty() ? "" : "; ", Share(column.missing, column.rows));
+  return text;
 }
 
 // "numbers but for NA (3 %) and NULL (1 %): --null NA --null NULL", or "".
@@ -162,8 +182,10 @@ std::string NullNote(const ColumnProfile& column) {
 
 // Notes on what to know of a column, and what to mend in it.
 std::vector<std::string> NotesOn(const ColumnProfile& column, const ProposedColumn& proposed) {
-  std::vector<std::string> notes = {TimesNote(column), NullNote(column),     CommaNote(column),
-                                    DateNote(column),  EncodingNote(column), LabelNote(proposed)};
+  std::vector<std::string> notes = {TimesNote(column),           NullNote(column),
+                                    CommaNote(column),           DateNote(column),
+                                    EncodingNote(column),        WordsNote(proposed),
+                                    LabelNote(column, proposed), EmptyNote(column, proposed)};
   std::erase(notes, "");
   return notes;
 }

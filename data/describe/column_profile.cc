@@ -23,15 +23,22 @@ bool MeansMissing(std::string_view word) {
 
 }  // namespace
 
-bool ColumnProfile::is_numbers_but_for_words() const {
-  if (is_bag() || all_hex() || has_decimal_commas() || words.empty() || words.size() >= kMostWords)
-    return false;
-  if (whole + numbers == 0) return false;
+bool ColumnProfile::WordsMayMeanMissing() const {
+  if (words.empty() || words.size() >= kMostWords) return false;
   const bool known = std::all_of(words.begin(), words.end(),
                                  [](const auto& word) { return MeansMissing(word.first); });
   const bool brief = std::all_of(words.begin(), words.end(),
                                  [](const auto& word) { return word.first.size() <= kBrief; });
   return known || (brief && distinct.count() > kManyNumbers + std::ssize(words));
+}
+
+bool ColumnProfile::has_decimal_commas() const {
+  const bool all = whole + numbers + decimal_commas == items;
+  return decimal_commas > 0 && (all || is_numbers_but_for_words());
+}
+
+bool ColumnProfile::is_numbers_but_for_words() const {
+  return !is_bag() && !all_hex() && whole + numbers + decimal_commas > 0 && WordsMayMeanMissing();
 }
 
 void ColumnProfile::AddMissing() {
@@ -68,6 +75,7 @@ void ColumnProfile::AddList(std::span<const std::string_view> list) {
 double ColumnProfile::AddItem(std::string_view item) {
   if (!weight_after.empty()) item = item.substr(0, item.rfind(weight_after));
   ++items;
+  if (item.empty()) ++empty;
   text_bytes += std::ssize(item);
   distinct.Add(item);
   const auto bytes = static_cast<int64_t>(item.size());
@@ -84,9 +92,10 @@ double ColumnProfile::AddItem(std::string_view item) {
   }
   if (is_number)
     ++numbers;
+  else if (HasDecimalComma(item))
+    ++decimal_commas;
   else
     AddWord(item);
-  if (!is_number && HasDecimalComma(item)) ++decimal_commas;
   if (!is_number && internal::BeginsWithDate(item)) ++dates;
   uint64_t bits = 0;
   if (ParseHex(item, bits)) ++hexadecimal;

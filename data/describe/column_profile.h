@@ -25,11 +25,13 @@ struct ColumnProfile {
   int64_t rows = 0, missing = 0;
   int64_t lists = 0;  // rows with a list of JSON
   int64_t items = 0;
+  int64_t empty = 0;                // items without a text, as "a||b" has one
   int64_t whole = 0, negative = 0;  // items that are whole numbers of 64 bits; those below 0
   int64_t huge = 0;                 // whole ones beyond 2^53, which a double does not tell apart
   // Other items that are numbers, and other items of hexadecimal digits; "1e3" is both.
   int64_t numbers = 0, hexadecimal = 0;
-  // Items that are no numbers, by text; of more than kMostWords texts the first ones.
+  // Items that are no numbers, with a decimal comma neither, by text; of more than kMostWords texts
+  // the first ones.
   std::map<std::string, int64_t, std::less<>> words = {};
   int64_t decimal_commas = 0;       // items that a point in place of their comma would make numbers
   int64_t dates = 0;                // items that begin with a date
@@ -54,11 +56,10 @@ struct ColumnProfile {
            digits >= 4;
   }
 
-  // Whether all items are numbers, some of them with a comma for the point.
-  bool has_decimal_commas() const {
-    return decimal_commas > 0 && whole + numbers + decimal_commas == items;
-  }
-  // Whether all items are numbers but for one or two words that may mean a missing one, as "NA".
+  // Whether all items are numbers, some of them with a comma for the point, but for words as below.
+  bool has_decimal_commas() const;
+  // Whether all items are numbers, maybe with a decimal comma, but for one or two words that may
+  // mean a missing one, as "NA".
   bool is_numbers_but_for_words() const;
 
   void AddMissing();
@@ -68,6 +69,7 @@ struct ColumnProfile {
  private:
   double AddItem(std::string_view item);  // the number that it is, or 0
   void AddWord(std::string_view word);
+  bool WordsMayMeanMissing() const;
 };
 
 }  // namespace tessera

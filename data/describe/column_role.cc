@@ -186,7 +186,7 @@ bool IsKey(const ColumnProfile& column) {
 }
 
 ProposedColumn Propose(const ColumnProfile& column) {
-  if (column.items == 0) return Unused("it has no value");
+  if (column.items == column.empty) return Unused("it has no value");
   if (const std::string why = WhyNoName(column.name); !why.empty()) return Unused(why);
   if (column.distinct.count() == 1 && column.missing == 0 && !column.is_bag())
     return Unused("it is the same in every row");
@@ -235,6 +235,11 @@ std::string ToString(ColumnRole role) {
   return kNames[static_cast<size_t>(role)];
 }
 
+bool RefusesEmptyItems(const ColumnProfile& column, const ProposedColumn& proposed) {
+  return column.empty > 0 && proposed.role == ColumnRole::kFeature &&
+         proposed.feature.ids != IdKind::kVocabulary;
+}
+
 std::optional<std::pair<std::string, std::string>> TwoWords(const ColumnProfile& column) {
   const auto entries = column.distinct.Entries();
   if (!IsWords(column) || entries.size() != 2) return {};
@@ -251,6 +256,8 @@ std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const Rol
                            : Propose(column));
     proposed.back().words_of_label =
         i != label && internal::IsLabelName(column.name) && IsWords(column);
+    if (i == label)
+      proposed.back().by_values = options.label.empty() && !internal::IsLabelName(column.name);
     if (i == label && !IsZeroOrOne(column)) proposed.back().at_least = BoundOf(column);
   }
   KeepOneTime(profile, proposed);

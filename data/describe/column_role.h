@@ -19,6 +19,7 @@ struct ProposedColumn {
   FeatureEntry feature = {};       // of kFeature
   int64_t rows = 0;                // of a feature's table
   std::optional<double> at_least;  // of a label that is not 0 or 1: where 1 begins
+  bool by_values = false;          // of a label whose name says nothing, and that nobody chose
   bool log = false;                // of a dense number: takes log1p
   bool words_of_label = false;     // its name is that of a label, but its values are words
   std::string leak = {};           // how its missing cells or zeros tell the label, or ""
@@ -31,6 +32,9 @@ struct RoleOptions {
 // A proposal for each column of the profile. Throws Error for a label that is no column, that is
 // not a number, or that nothing looks like.
 std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const RoleOptions& options);
+
+// Whether training refuses rows of the column for an item without a text, which is no id.
+bool RefusesEmptyItems(const ColumnProfile& column, const ProposedColumn& proposed);
 
 // The two words that all cells of a column have, which 0 and 1 would make a label.
 std::optional<std::pair<std::string, std::string>> TwoWords(const ColumnProfile& column);

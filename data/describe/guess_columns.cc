@@ -94,16 +94,16 @@ bool Parts(const std::vector<std::string>& texts, const std::string& separator, 
          static_cast<double>(with) >= kFewTexts * static_cast<double>(texts.size());
 }
 
-// Whether commas are between words that come in several orders or sets, as "new,sale" and
-// "sale,xl": there are at least twice as many texts as words.
-bool ComeAgainBehindCommas(const std::vector<std::string>& texts) {
+// Whether the separator, which prose has, too, is between words that come in several orders or
+// sets, as "new, sale" and "sale, xl": there are at least twice as many texts as words.
+bool ComeAgainBehind(const std::vector<std::string>& texts, const std::string& separator) {
   std::set<std::string_view> different, words;
   bool any = false, prose = false;
   for (const std::string& text : texts) {
     different.insert(text);
-    any = any || text.find(',') != text.npos;
-    prose = prose || text.find(", ") != text.npos || HasDecimalComma(text);
-    ForEachItem(text, ",", [&](std::string_view word) { words.insert(word); });
+    any = any || text.find(separator) != text.npos;
+    prose = prose || HasDecimalComma(text) || (separator == "," && text.find(", ") != text.npos);
+    ForEachItem(text, separator, [&](std::string_view word) { words.insert(word); });
   }
   return any && !prose && words.size() > 1 && different.size() >= 2 * words.size();
 }
@@ -164,9 +164,11 @@ std::string GuessSeparator(const std::vector<std::string>& texts, char delimiter
   for (const char* separator : {"|", ";"})
     if (separator[0] != delimiter && Parts(texts, separator, /*between_ids=*/false))
       return separator;
-  for (const char* separator : {",", " "})
+  for (const char* separator : {", ", ",", " "})
     if (Parts(texts, separator, /*between_ids=*/true)) return separator;
-  return ComeAgainBehindCommas(texts) ? "," : "";
+  for (const char* separator : {", ", ","})
+    if (ComeAgainBehind(texts, separator)) return separator;
+  return "";
 }
 
 std::string GuessWeightMark(const std::vector<std::string>& texts, const std::string& separator) {

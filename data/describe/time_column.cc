@@ -51,7 +51,8 @@ TimeLike LikenessOf(const ColumnProfile& column) {
 }  // namespace
 
 TimeLike TimeLikeness(const ColumnProfile& column) {
-  const bool readable = column.all_whole() && column.missing == 0;
+  const bool fits = column.values.greatest() < 0x1p63;  // as the time of a schema, which is signed
+  const bool readable = column.all_whole() && fits && column.missing == 0;
   return readable ? LikenessOf(column) : TimeLike::kNot;
 }
 

@@ -129,12 +129,31 @@ run 0 describe orders.csv -o orders.json --json orders_columns.json
 has out 'When: dates, which are read as texts'
 has out 'Day: dates, which are read as texts'
 json orders_columns.json '[c["kind"] for c in d["columns"]][:2] == ["text", "text"]'
-json orders_columns.json '[c.get("separator") for c in d["columns"]][2:5] == [",", None, None]'
+json orders_columns.json '[c.get("separator") for c in d["columns"]][2:5] == [",", None, ", "]'
 has orders.json '{"name":"Tags","vocabulary":["'
 has orders.json 'Chair; large'
 printf 'a;b\n1;"two\nlines"\n' >split.csv
 run 1 describe split.csv
 has err 'split.csv:2: column 2: a quote does not end in its line, which a row is'
+
+# ---- a decimal comma beside a word for a missing number; a label by its values, which rows lack
+awk 'BEGIN { print "preis;gekauft;retour"; for (n = 0; n < 400; n++)
+  print (n % 9 ? n % 90 "," n % 7 : "k. A.") ";" (n % 2 ? "ja" : "nein") ";" \
+    (n % 4 ? "" : n % 8 / 4) }' > preise.csv
+run 0 describe preise.csv
+has out "preis: numbers but for k. A. (11 %): --null 'k. A.'"
+has out 'preis: numbers with a decimal comma (89 %)'
+has out 'retour: the label, by its values alone (--label COLUMN names another); 75 % of the rows'
+
+# ---- items without a text are no ids
+awk 'BEGIN { print "seen;y"; for (n = 0; n < 400; n++)
+  print "w" n % 150 "|w" n % 7 (n % 80 == 9 ? "|" : "") ";" n % 2 }' > empty.csv
+run 0 describe empty.csv -o empty.json
+has out 'seen: 5 items are empty, as behind a separator too many, and no id: training refuses such'
+has out 'tessera train --config empty.json --data empty.csv --skip-bad-lines'
+run 0 train --config empty.json --data empty.csv --skip-bad-lines
+has out 'left out 5 bad lines'
+run 1 train --config empty.json --data empty.csv
 
 # ---- a column that is filled after the click tells the label
 awk 'BEGIN { print "shop,click,paid"; for (n = 0; n < 900; n++)

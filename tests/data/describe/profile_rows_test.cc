@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 
 #include "data/describe/column_role.h"
@@ -72,6 +73,26 @@ TEST(ProfileRows, FindsDelimiterSeparatorsAndMissingValues) {
   EXPECT_EQ(Column(profile, "shelf").separator, "");
 }
 
+// 60 rows of a column beside a label.
+std::string SeparatorOf(const std::function<std::string(int)>& cell) {
+  std::string text = "words;y\n";
+  for (int i = 0; i < 60; ++i) text += cell(i) + ";" + std::to_string(i % 2) + "\n";
+  return Column(Profile("words.csv", text), "words").separator;
+}
+
+TEST(ProfileRows, ACommaAndABlankAreBetweenWordsThatComeInOtherSets) {
+  const std::vector<std::string> words = {"Öko", "Sale", "für Kinder", "Sport & Freizeit"};
+  EXPECT_EQ(SeparatorOf([&](int i) {
+              return words[static_cast<size_t>(i % 4)] + ", " +
+                     words[static_cast<size_t>(i / 4 % 4)];
+            }),
+            ", ");
+  EXPECT_EQ(SeparatorOf([](int i) { return Format("{}, {}", i % 7, i % 5); }), ", ");
+  // Names, and prose.
+  EXPECT_EQ(SeparatorOf([](int i) { return Format("Doe{}, John{}", i % 20, i % 20); }), "");
+  EXPECT_EQ(SeparatorOf([](int i) { return Format("it was {}, or {},not {}", i, 2 * i, i); }), "");
+}
+
 TEST(ProfileRows, ProposesRoles) {
   const RowsProfile profile = Profile("visits.csv", Visits());
   EXPECT_EQ(Proposed(profile, "was bought?").role, ColumnRole::kLabel);
@@ -106,6 +127,16 @@ TEST(ProfileRows, WholeNumbersBeyondThoseOfDoublesAreIds) {
   EXPECT_EQ(Proposed(profile, "account").feature.ids, IdKind::kInt);
   EXPECT_EQ(Proposed(profile, "shop").role, ColumnRole::kFeature);
   EXPECT_EQ(Proposed(profile, "cents").role, ColumnRole::kDense);
+}
+
+TEST(ProfileRows, TimesHaveASignedNumberOf64Bits) {
+  const auto role = [](const std::string& last) {
+    std::string text = "ts,y\n";
+    for (int i = 0; i < 50; ++i) text += Format("{},{}\n", 1'700'000'000 + 60 * i, i % 2);
+    return Proposed(Profile("times.csv", text + last + ",1\n"), "ts").role;
+  };
+  EXPECT_EQ(role("1700009000"), ColumnRole::kTime);
+  EXPECT_NE(role("9223372036854775808"), ColumnRole::kTime);
 }
 
 TEST(ProfileRows, HashedIdsHaveTenRowsEach) {
@@ -150,11 +181,11 @@ TEST(ProfileRows, AFirstLineWithANumberIsNoHeading) {
 }
 
 TEST(ProfileRows, ColumnsThatSayNothingAreUnused) {
-  std::string text = "label,same,empty,prose\n";
+  std::string text = "label,same,empty,bars,prose\n";
   for (int i = 0; i < 200; ++i)
-    text += std::to_string(i % 2) + ",7,," + std::to_string(i) + std::string(60, 'x') + "\n";
+    text += std::to_string(i % 2) + ",7,,|," + std::to_string(i) + std::string(60, 'x') + "\n";
   const RowsProfile profile = Profile("unused.csv", text);
-  for (const char* name : {"same", "empty", "prose"}) {
+  for (const char* name : {"same", "empty", "bars", "prose"}) {
     EXPECT_EQ(Proposed(profile, name).role, ColumnRole::kUnused) << name;
     EXPECT_FALSE(Proposed(profile, name).why.empty()) << name;
   }
