@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/config_flags.h"
 #include "cli/outputs.h"
 #include "cli/show/column_table.h"
 #include "cli/show/log.h"
@@ -32,6 +33,7 @@ constexpr char kFooter[] =
     "\nExamples:\n"
     "  tessera describe clicks.csv -o clicks.json\n"
     "  tessera train --config clicks.json --data clicks.csv --train-rows 0:9000\n"
+    "  tessera describe new_clicks.csv --config clicks.json\n"
     "\n"
     "The proposal is a beginning: read it, and mend what is not as you know it. Its keys are "
     "explained in docs/guide/data.md. Rows of a table have room for ids that were not seen; ids "
@@ -42,7 +44,7 @@ constexpr char kFooter[] =
 struct Flags {
   ProfileOptions profile;
   std::vector<std::string> paths;
-  std::string format, delimiter, out, json, label;
+  std::string config, format, delimiter, out, json, label;
   bool overwrite = false;
 };
 
@@ -52,6 +54,15 @@ RowFormat ParseFormat(const std::string& name) {
   throw Error(Format("--format: expected jsonl, csv or tsv, got '{}'", name));
 }
 
+// Throws Error for a configuration of files that have no text with columns or keys.
+std::shared_ptr<const DataSchema> SchemaOf(const std::string& path) {
+  const DataConfig data = ReadConfigFile(path, {}).data;
+  if (data.schema == nullptr || !data.schema->is_text())
+    throw Error(Format("--config {}: its data.format is {}: expected jsonl, csv or tsv", path,
+                       ToString(data.format)));
+  return data.schema;
+}
+
 ProfileOptions MakeOptions(const Flags& flags, RowProgress& progress) {
   ProfileOptions options = flags.profile;
   options.paths = ExpandPaths(flags.paths);
@@ -59,6 +70,7 @@ ProfileOptions MakeOptions(const Flags& flags, RowProgress& progress) {
     if (!CanReadAgain(path))
       throw Error(
           Format("{}: files are looked at more than once; this can be read only once", path));
+  if (!flags.config.empty()) options.schema = SchemaOf(flags.config);
   if (!flags.format.empty()) options.format = ParseFormat(flags.format);
   if (!flags.delimiter.empty()) {
     const std::string text = flags.delimiter == "\\t" ? "\t" : flags.delimiter;
@@ -175,21 +187,31 @@ void AddDescribeCommand(Command app) {
       .Within(NumbersFrom(int64_t{1}, int64_t{1} << 50))
       .ShowDefault()
       .Value("N");
+  const Flag config =
+      command
+          .Add("--config", f->config,
+               "Read the files as the data of this training configuration says: format, delimiter, "
+               "columns, null, and the separators of columns that it names")
+          .Value("FILE");
   command.Add("--format", f->format, "Format of the files: jsonl, csv or tsv; default: by the name")
-      .Value("FORMAT");
+      .Value("FORMAT")
+      .Excludes(config);
   command
       .Add("--delimiter", f->delimiter,
            "With csv and tsv: the character between columns; default: by the first line")
-      .Value("CHARACTER");
+      .Value("CHARACTER")
+      .Excludes(config);
   command
       .Add("--columns", f->profile.columns,
            "With csv and tsv without a heading: names of the columns, with commas between")
       .Delimiter(',')
-      .Value("NAME,…");
+      .Value("NAME,…")
+      .Excludes(config);
   command
       .Add("--null", f->profile.null,
            "A text that means a missing value, such as NULL; may be given more than once")
-      .Value("TEXT");
+      .Value("TEXT")
+      .Excludes(config);
   command.Add("--json", f->json, "Write what the columns hold to this file as JSON").Value("FILE");
   AddOverwriteFlag(command, f->overwrite);
   command.Footer(kFooter);

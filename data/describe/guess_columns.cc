@@ -108,7 +108,7 @@ bool ComeAgainBehind(const std::vector<std::string>& texts, const std::string& s
   return any && !prose && words.size() > 1 && different.size() >= 2 * words.size();
 }
 
-std::vector<std::string> NamesOf(const FirstLines& first, DataSchema& files) {
+std::vector<std::string> NamesOf(const FirstLines& first, bool has_heading, DataSchema& files) {
   const std::string where = Format("{}:1", first.path);
   if (files.format == RowFormat::kJsonl) {
     const std::vector<std::string> keys = KeysOf(first.lines);
@@ -117,7 +117,7 @@ std::vector<std::string> NamesOf(const FirstLines& first, DataSchema& files) {
   }
   if (!files.columns.empty()) return files.columns;
   const std::vector<std::string> cells = SplitLine(files, first.lines.front(), where);
-  if (std::any_of(cells.begin(), cells.end(), IsNumber)) {
+  if (!has_heading && std::any_of(cells.begin(), cells.end(), IsNumber)) {
     for (size_t i = 0; i < cells.size(); ++i) files.columns.push_back(Format("column_{}", i + 1));
     return files.columns;
   }
@@ -137,6 +137,13 @@ void CheckUtf8(const DataSchema& files) {
 
 DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_line) {
   DataSchema files;
+  if (options.schema != nullptr) {
+    files.format = options.schema->format;
+    files.delimiter = options.schema->delimiter;
+    files.columns = options.schema->columns;
+    files.null = options.schema->null;
+    return files;
+  }
   files.format = options.format ? *options.format : FormatByName(options.paths.front());
   if (!files.is_text()) throw Error("describe reads jsonl, csv and tsv; npz files have no columns");
   if (options.delimiter && files.format == RowFormat::kJsonl)
@@ -152,8 +159,9 @@ DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_li
   return files;
 }
 
-std::vector<std::string> GuessColumns(const FirstLines& first, DataSchema& files) {
-  std::vector<std::string> names = NamesOf(first, files);
+std::vector<std::string> GuessColumns(const FirstLines& first, bool has_heading,
+                                      DataSchema& files) {
+  std::vector<std::string> names = NamesOf(first, has_heading, files);
   for (const std::string& name : names)
     if (!internal::IsUtf8(name))
       throw Error(Format("{}:1: the name of a column is no UTF-8", first.path));

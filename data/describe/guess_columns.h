@@ -15,13 +15,14 @@ struct FirstLines {
   std::string path;  // of the file that begins with the first one
 };
 
-// Format, delimiter and null. Throws Error for a name whose ending tells no format.
+// Format, delimiter, null and columns. Throws Error for a name whose ending tells no format.
 DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_line);
 
 // Names of the columns: of the heading, or of all keys of the lines of JSON. Where the first line
 // has a number among its cells it is no heading: the columns are column_1, column_2, …, and
-// files.columns says so. REQUIRES: a line.
-std::vector<std::string> GuessColumns(const FirstLines& first, DataSchema& files);
+// files.columns says so. `has_heading`: it is one whatever it has, unless files.columns are given.
+// REQUIRES: a line.
+std::vector<std::string> GuessColumns(const FirstLines& first, bool has_heading, DataSchema& files);
 
 // The separator of the texts of a column; "" where a text is one item. `delimiter`: between the
 // file's columns.

@@ -108,6 +108,22 @@ void CheckAnyLine(const ProfileOptions& options, const DataSchema& files, const 
   throw Error(Format("{}: expected a heading, got an empty file", options.paths.front()));
 }
 
+// Takes what a schema says of the items of a column; false where it has no entry for it.
+bool TakeItems(const DataSchema& schema, ColumnProfile& column) {
+  bool found = false;
+  const auto take = [&](const std::string& from, const std::string& separator,
+                        const std::string& weight_after) {
+    if (from != column.name) return;
+    found = true;
+    if (column.separator.empty()) column.separator = separator;
+    if (column.weight_after.empty()) column.weight_after = weight_after;
+  };
+  for (const FeatureEntry& entry : schema.features)
+    take(entry.from, entry.separator, entry.weight_after);
+  for (const DenseEntry& entry : schema.dense) take(entry.from, entry.separator, "");
+  return found;
+}
+
 void FirstLook(const ProfileOptions& options, const std::vector<std::string>& names,
                RowsProfile& profile) {
   std::vector<std::vector<std::string>> texts(names.size());
@@ -124,6 +140,7 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
   for (size_t i = 0; i < names.size(); ++i) {
     ColumnProfile& column = profile.columns.emplace_back();
     column.name = names[i];
+    if (options.schema != nullptr && TakeItems(*options.schema, column)) continue;
     column.separator = GuessSeparator(texts[i], profile.files.delimiter);
     column.weight_after = GuessWeightMark(texts[i], column.separator);
   }
@@ -157,7 +174,8 @@ RowsProfile ProfileRows(const ProfileOptions& options) {
   RowsProfile profile;
   profile.files = GuessFiles(options, first.lines.empty() ? "" : first.lines.front());
   CheckAnyLine(options, profile.files, first);
-  const std::vector<std::string> names = GuessColumns(first, profile.files);
+  const std::vector<std::string> names =
+      GuessColumns(first, options.schema != nullptr, profile.files);
   FirstLook(options, names, profile);
   RowWalk walk(options, profile.files, names);
   walk.Run([&](const LineCells& line) {

@@ -4,6 +4,7 @@
 // hold.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@ struct ProfileOptions {
   // Names of the columns of files without a heading; empty: by the first line.
   std::vector<std::string> columns = {};
   std::vector<std::string> null = {};  // texts that mean a missing value
-  int64_t most_rows = 1'000'000;       // that are looked at
+  // Says format, delimiter, columns and null instead, and the separators of columns that it reads.
+  std::shared_ptr<const DataSchema> schema = {};
+  int64_t most_rows = 1'000'000;  // that are looked at
   // Called now and then with the fraction that is read, and the rows so far.
   std::function<void(double, int64_t)> progress = {};
 };

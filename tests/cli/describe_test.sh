@@ -145,6 +145,25 @@ has out "preis: numbers but for k. A. (11 %): --null 'k. A.'"
 has out 'preis: numbers with a decimal comma (89 %)'
 has out 'retour: the label, by its values alone (--label COLUMN names another); 75 % of the rows'
 
+# ---- files as a configuration reads them: a heading with a number, a separator that none guesses
+cat > read.json <<'END'
+{"data": {"format": "csv", "delimiter": "!", "null": "nil",
+          "features": [{"name": "seen", "separator": "~"}], "labels": ["2024"]},
+ "tables": [{"name": "t", "rows": 9, "dim": 4, "features": ["seen"]}],
+ "model": {"type": "deepfm", "dense_in": 0, "deep_fm_dim": 4},
+ "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "sgd", "lr": 0.1}},
+ "train": {"batch_size": 2}}
+END
+printf '2024!seen\n1!3~4\n0!nil\n1!5~6\n' > read.txt
+run 0 describe read.txt --config read.json --label 2024 --json read_columns.json -o read_again.json
+json read_columns.json '[c["name"] for c in d["columns"]] == ["2024", "seen"]'
+json read_columns.json '(d["columns"][1]["separator"], d["columns"][1]["missing"]) == ("~", 1)'
+has read_again.json '"delimiter": "!"'
+run 1 describe read.txt --config small.json
+has err 'small.json: its data.format is planted: expected jsonl, csv or tsv'
+run 1 describe read.txt --config read.json --null x
+has err '--config excludes --null'
+
 # ---- items without a text are no ids
 awk 'BEGIN { print "seen;y"; for (n = 0; n < 400; n++)
   print "w" n % 150 "|w" n % 7 (n % 80 == 9 ? "|" : "") ";" n % 2 }' > empty.csv
