@@ -26,11 +26,16 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// One value of a message. Types of the library join by a `std::string ToString(const T&)` found
-// beside them.
+// One value of a message, read before the expression that makes it ends. Types of the library join
+// by a `std::string ToString(const T&)` found beside them. It owns nothing: checks stand in
+// thousands of places, none of which has anything to destroy.
 class FormatArg {
  public:
-  using Value = std::variant<bool, int64_t, uint64_t, double, std::string>;
+  struct Object {
+    const void* object;
+    std::string (*to_string)(const void* object);
+  };
+  using Value = std::variant<bool, char, int64_t, uint64_t, double, std::string_view, Object>;
 
   template <typename T>
   FormatArg(const T& value) : value_(Convert(value)) {}  // NOLINT: made to be implicit
@@ -38,11 +43,9 @@ class FormatArg {
 
  private:
   template <typename T>
-  static Value Convert(const T& value) {
-    if constexpr (std::same_as<T, bool>)
+  static auto Convert(const T& value) {
+    if constexpr (std::same_as<T, bool> || std::same_as<T, char>)
       return value;
-    else if constexpr (std::same_as<T, char>)
-      return std::string(1, value);
     else if constexpr (std::signed_integral<T>)
       return static_cast<int64_t>(value);
     else if constexpr (std::unsigned_integral<T>)
@@ -50,11 +53,13 @@ class FormatArg {
     else if constexpr (std::floating_point<T>)
       return static_cast<double>(value);
     else if constexpr (std::convertible_to<const T&, std::string_view>)
-      return std::string(std::string_view(value));
+      return std::string_view(value);
     else if constexpr (std::is_pointer_v<T>)
-      return value == nullptr ? std::string("null") : std::string("a pointer");
+      return std::string_view(value == nullptr ? "null" : "a pointer");
     else
-      return ToString(value);
+      return Object{&value, [](const void* object) {
+                      return std::string(ToString(*static_cast<const T*>(object)));
+                    }};
   }
   Value value_;
 };
@@ -71,17 +76,27 @@ namespace internal {
 
 [[noreturn]] void ThrowError(const char* file, int line, const std::string& what);
 
-inline std::string CheckMessage() { return {}; }
+// The text is the message, or where that is empty the condition.
+[[noreturn]] void ThrowFailedCheck(const char* file, int line, const char* condition,
+                                   std::string_view pattern, std::initializer_list<FormatArg> args);
+[[noreturn]] void ThrowFailedComparison(const char* file, int line, const char* a, const char* op,
+                                        const char* b, const FormatArg& a_value,
+                                        const FormatArg& b_value, std::string_view pattern,
+                                        std::initializer_list<FormatArg> args);
+
 template <typename... Args>
-std::string CheckMessage(std::string_view pattern, const Args&... args) {
-  return Format(pattern, args...);
+[[noreturn]] void FailCheck(const char* file, int line, const char* condition,
+                            std::string_view pattern = {}, const Args&... args) {
+  ThrowFailedCheck(file, line, condition, pattern, {FormatArg(args)...});
 }
 
-[[noreturn]] void FailCheck(const char* file, int line, const char* condition,
-                            const std::string& message);
+template <typename... Args>
 [[noreturn]] void FailComparison(const char* file, int line, const char* a, const char* op,
                                  const char* b, const FormatArg& a_value, const FormatArg& b_value,
-                                 const std::string& message);
+                                 std::string_view pattern = {}, const Args&... args) {
+  ThrowFailedComparison(file, line, a, op, b, a_value, b_value, pattern, {FormatArg(args)...});
+}
+
 }  // namespace internal
 }  // namespace tessera
 
@@ -89,20 +104,19 @@ std::string CheckMessage(std::string_view pattern, const Args&... args) {
 #define TESSERA_FAIL(...) \
   ::tessera::internal::ThrowError(__FILE__, __LINE__, ::tessera::Format(__VA_ARGS__))
 
-#define TESSERA_CHECK(condition, ...)                                                 \
-  do {                                                                                \
-    if (!(condition)) [[unlikely]]                                                    \
-      ::tessera::internal::FailCheck(__FILE__, __LINE__, #condition,                  \
-                                     ::tessera::internal::CheckMessage(__VA_ARGS__)); \
+#define TESSERA_CHECK(condition, ...)                                                            \
+  do {                                                                                           \
+    if (!(condition)) [[unlikely]]                                                               \
+      ::tessera::internal::FailCheck(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 
-#define TESSERA_CHECK_COMPARISON_(a, op, b, ...)                                                   \
-  do {                                                                                             \
-    const auto tessera_a_ = (a);                                                                   \
-    const auto tessera_b_ = (b);                                                                   \
-    if (!(tessera_a_ op tessera_b_)) [[unlikely]]                                                  \
-      ::tessera::internal::FailComparison(__FILE__, __LINE__, #a, #op, #b, tessera_a_, tessera_b_, \
-                                          ::tessera::internal::CheckMessage(__VA_ARGS__));         \
+#define TESSERA_CHECK_COMPARISON_(a, op, b, ...)                                       \
+  do {                                                                                 \
+    const auto tessera_a_ = (a);                                                       \
+    const auto tessera_b_ = (b);                                                       \
+    if (!(tessera_a_ op tessera_b_)) [[unlikely]]                                      \
+      ::tessera::internal::FailComparison(__FILE__, __LINE__, #a, #op, #b, tessera_a_, \
+                                          tessera_b_ __VA_OPT__(, ) __VA_ARGS__);      \
   } while (false)
 
 #define TESSERA_CHECK_EQ(a, b, ...) TESSERA_CHECK_COMPARISON_(a, ==, b, __VA_ARGS__)
