@@ -6,21 +6,12 @@
 #include "embedding/lookup/index_array.h"
 #include "embedding/lookup/row_access_impl.h"
 #include "runtime/device/dispatch.h"
-#include "runtime/for_each.h"
+#include "runtime/elementwise.h"
 #include "sparse/ops/row_runs.h"
 
 namespace tessera {
 namespace internal {
 namespace {
-
-template <typename Fn>
-void ForEachElement(OnCpu, Context& ctx, int64_t n, const Fn& fn) {
-  ForEach(OnCpu{}, ctx, n, 1 << 14, fn);
-}
-template <typename Fn>
-void Run(Context& ctx, int64_t n, const Fn& fn) {
-  DispatchDevice(ctx.device(), [&](auto on) { ForEachElement(on, ctx, n, fn); });
-}
 
 RowArray CheckedRows(Context& ctx, const Tensor& table) {
   CheckDevice(ctx, "row access", table);
@@ -51,17 +42,17 @@ void Scatter(Context& ctx, const Tensor& table, const Tensor& ids, const Tensor&
   const RowArray array = CheckedRows(ctx, table);
   const SortedIds sorted = CheckedAndSorted(ctx, ids, table.dim(0));
   const int64_t n = ids.numel();
-  Run(ctx, n * array.dim,
-      ScatterElement{array, sorted.ids, sorted.places, n, rows ? rows.data<float>() : nullptr,
-                     value});
+  Elementwise(ctx, n * array.dim,
+              ScatterElement{array, sorted.ids, sorted.places, n,
+                             rows ? rows.data<float>() : nullptr, value});
 }
 
 template <typename Unit>
 void ScatterUnits(Context& ctx, const Tensor& table, const SortedIds& sorted, const Tensor& rows) {
   const int64_t n = rows.dim(0), units = RowBytes(table) / static_cast<int64_t>(sizeof(Unit));
-  Run(ctx, n * units,
-      ScatterUnit<Unit>{static_cast<Unit*>(table.raw_data()), units, sorted.ids, sorted.places, n,
-                        static_cast<const Unit*>(rows.raw_data())});
+  Elementwise(ctx, n * units,
+              ScatterUnit<Unit>{static_cast<Unit*>(table.raw_data()), units, sorted.ids,
+                                sorted.places, n, static_cast<const Unit*>(rows.raw_data())});
 }
 
 }  // namespace
@@ -108,8 +99,8 @@ Tensor ReadRows(Context& ctx, const Tensor& table, const Tensor& ids) {
   CheckRowIdsSync(ctx, "ReadRows", ids, table.dim(0));
   const Tensor contiguous = ids.Contiguous(ctx);
   Tensor rows = Tensor::Empty(ctx, internal::ShapeOf(table, ids.numel()));
-  internal::Run(ctx, rows.numel(),
-                internal::GatherElement{array, ArrayOf(contiguous), rows.data<float>()});
+  internal::Elementwise(ctx, rows.numel(),
+                        internal::GatherElement{array, ArrayOf(contiguous), rows.data<float>()});
   return rows;
 }
 

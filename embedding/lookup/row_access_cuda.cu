@@ -3,6 +3,7 @@
 
 #include "embedding/lookup/row_access_impl.h"
 #include "runtime/algorithms.h"
+#include "runtime/elementwise.cuh"
 #include "runtime/launch.cuh"
 #include "runtime/tensor.h"
 
@@ -55,17 +56,9 @@ SortedIds SortIds(OnCuda, Context& ctx, IndexArray ids, int64_t n, int64_t rows)
   return sorted;
 }
 
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const GatherElement& fn) {
-  ForEach(ctx, n, fn);
-}
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterElement& fn) {
-  ForEach(ctx, n, fn);
-}
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterUnit<uint32_t>& fn) {
-  ForEach(ctx, n, fn);
-}
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterUnit<uint8_t>& fn) {
-  ForEach(ctx, n, fn);
-}
+TESSERA_ELEMENTWISE_ON_CUDA(GatherElement);
+TESSERA_ELEMENTWISE_ON_CUDA(ScatterElement);
+TESSERA_ELEMENTWISE_ON_CUDA(ScatterUnit<uint32_t>);
+TESSERA_ELEMENTWISE_ON_CUDA(ScatterUnit<uint8_t>);
 
 }  // namespace tessera::internal

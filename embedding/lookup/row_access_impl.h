@@ -70,10 +70,5 @@ SortedIds SortIds(OnCuda, Context& ctx, IndexArray ids, int64_t n, int64_t rows)
 int64_t FirstBadId(OnCpu, Context& ctx, IndexArray ids, int64_t n, int64_t rows);
 int64_t FirstBadId(OnCuda, Context& ctx, IndexArray ids, int64_t n, int64_t rows);
 
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const GatherElement& fn);
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterElement& fn);
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterUnit<uint32_t>& fn);
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterUnit<uint8_t>& fn);
-
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_LOOKUP_ROW_ACCESS_IMPL_H_

@@ -5,14 +5,10 @@
 #include "embedding/lookup/row_access.h"
 #include "embedding/table/row_init_impl.h"
 #include "runtime/device/dispatch.h"
-#include "runtime/for_each.h"
+#include "runtime/elementwise.h"
 
 namespace tessera::internal {
 namespace {
-
-void ForEachElement(OnCpu, Context& ctx, int64_t n, const StartBlock& fn) {
-  ForEach(OnCpu{}, ctx, n, 1 << 10, fn);
-}
 
 // For the rows of these ids, each `begin` further on; without data for begin, begin + 1, …
 StartBlock StartOf(const BaseEmbeddingConfig& config, const Tensor& weight, IndexArray ids,
@@ -38,8 +34,7 @@ void StartUniform(Context& ctx, const BaseEmbeddingConfig& config, const Tensor&
                             ids.defined() && ids.dtype() == DType::kI64};
   const StartBlock start =
       StartOf(config, weight, array, ids.defined() ? 0 : rows.begin, seed, step);
-  DispatchDevice(ctx.device(),
-                 [&](auto on) { ForEachElement(on, ctx, rows.size() * start.blocks(), start); });
+  Elementwise(ctx, rows.size() * start.blocks(), start, /*grain=*/1 << 10);
 }
 
 // Fills one row at a time, so that its values do not depend on the other new rows.

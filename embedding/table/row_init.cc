@@ -4,19 +4,11 @@
 #include <utility>
 
 #include "embedding/table/row_init_impl.h"
-#include "runtime/device/dispatch.h"
-#include "runtime/for_each.h"
+#include "runtime/elementwise.h"
 
 namespace tessera {
 namespace internal {
 namespace {
-
-void ForEachElement(OnCpu, Context& ctx, int64_t n, const NormalElement& fn) {
-  ForEach(OnCpu{}, ctx, n, 1 << 12, fn);
-}
-void Run(Context& ctx, int64_t n, const NormalElement& fn) {
-  DispatchDevice(ctx.device(), [&](auto on) { ForEachElement(on, ctx, n, fn); });
-}
 
 // √(variance) and √(3·variance), the half width of a uniform distribution, of gain²·2/fans.
 float DeviationOf(double gain, int64_t fans) {
@@ -44,7 +36,7 @@ void FillNormal(Context& ctx, const Tensor& tensor, float mean, float stddev) {
   const uint64_t sequence = ctx.random().TakeSequence();
   const internal::NormalElement fill = {ctx.random().seed(), sequence, mean, stddev,
                                         tensor.data<float>()};
-  internal::Run(ctx, tensor.numel(), fill);
+  internal::Elementwise(ctx, tensor.numel(), fill, /*grain=*/1 << 12);
 }
 
 RowInit ConstantRows(float value) {

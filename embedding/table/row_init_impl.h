@@ -39,7 +39,6 @@ struct NormalElement {
     out[i] = mean;
   }
 };
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const NormalElement& fn);
 
 // Four columns of a row that starts (new_row_init.h); the row's first and last four may be fewer.
 struct StartBlock {
@@ -64,7 +63,6 @@ struct StartBlock {
         StoreElement(rows, type, row * dim + column, low + (high - low) * UniformFloat(bits.v[w]));
   }
 };
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const StartBlock& fn);
 
 // An element of an optimizer's state of a row that starts.
 struct ClearElement {

@@ -19,7 +19,6 @@ struct ClampElement {
     clamped[i] = x < -limit ? -limit : x > limit ? limit : x;
   }
 };
-void ClampElements(OnCuda, Context& ctx, int64_t n, const ClampElement& clamp);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_UPDATE_CLAMP_GRADIENT_H_

@@ -1,10 +1,8 @@
 #include "embedding/update/clamp_gradient.h"
-#include "runtime/launch.cuh"
+#include "runtime/elementwise.cuh"
 
 namespace tessera::internal {
 
-void ClampElements(OnCuda, Context& ctx, int64_t n, const ClampElement& clamp) {
-  ForEach(ctx, n, clamp);
-}
+TESSERA_ELEMENTWISE_ON_CUDA(ClampElement);
 
 }  // namespace tessera::internal

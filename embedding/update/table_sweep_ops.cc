@@ -3,26 +3,10 @@
 #include <algorithm>
 
 #include "embedding/update/executor_table.h"
-#include "runtime/device/dispatch.h"
-#include "runtime/for_each.h"
+#include "runtime/elementwise.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
-namespace internal {
-namespace {
-
-template <typename Fn>
-void ForEachElement(OnCpu, Context& ctx, int64_t n, const Fn& fn) {
-  ForEach(OnCpu{}, ctx, n, 1 << 14, fn);
-}
-
-template <typename Fn>
-void Run(Context& ctx, int64_t n, const Fn& fn) {
-  DispatchDevice(ctx.device(), [&](auto on) { ForEachElement(on, ctx, n, fn); });
-}
-
-}  // namespace
-}  // namespace internal
 
 using internal::ExecutorTable;
 
@@ -34,9 +18,11 @@ void SweepTables(Context& ctx, std::span<const UpdateTable> tables, int64_t step
     if (sweep.halves) {
       TESSERA_CHECK(table.dim % 2 == 0, "{}: the rows are two halves, but dim is {}",
                     RuleName(*table.rule), table.dim);
-      internal::Run(ctx, table.num_rows * (table.dim / 2), internal::LeadElement{rows, sweep});
+      internal::Elementwise(ctx, table.num_rows * (table.dim / 2),
+                            internal::LeadElement{rows, sweep});
     } else {
-      internal::Run(ctx, table.num_rows * table.dim, internal::EnsembleElement{rows, sweep});
+      internal::Elementwise(ctx, table.num_rows * table.dim,
+                            internal::EnsembleElement{rows, sweep});
     }
   }
 }
@@ -48,9 +34,10 @@ float MaxRowCounterSync(Context& ctx, std::span<const UpdateTable> tables) {
   for (const UpdateTable& table : tables) {
     if (!std::holds_alternative<CounterRowwiseAdagrad>(*table.rule)) continue;
     const Tensor maxima = Tensor::Empty(ctx, {std::min(kParts, table.num_rows)});
-    internal::Run(ctx, maxima.numel(),
-                  internal::PartMaximum{static_cast<const float*>(table.states[kCounter]),
-                                        table.num_rows, maxima.numel(), maxima.data<float>()});
+    internal::Elementwise(
+        ctx, maxima.numel(),
+        internal::PartMaximum{static_cast<const float*>(table.states[kCounter]), table.num_rows,
+                              maxima.numel(), maxima.data<float>()});
     for (const float part : maxima.ToVector<float>()) largest = std::max(largest, part);
   }
   return largest + 1.0f;
@@ -65,17 +52,17 @@ Tensor OwedWeights(Context& ctx, const LookupArgs& lookup, std::span<const Updat
     if (rule == nullptr || !rule->OwedAt(step).active) continue;
     if (!weights) {
       weights = Tensor::Empty(ctx, {lookup.num_ids});
-      internal::Run(ctx, lookup.num_ids,
-                    internal::CopyWeight{lookup.weights, weights.data<float>()});
+      internal::Elementwise(ctx, lookup.num_ids,
+                            internal::CopyWeight{lookup.weights, weights.data<float>()});
     }
     for (const int f : table.features) {
       const LookupFeature& feature = lookup.features[static_cast<size_t>(f)];
       TESSERA_CHECK(feature.pooling != PoolingType::kNone,
                     "{}: only pooled tables decay globally; pooling is NONE", rule->kName);
-      internal::Run(ctx, lookup.num_ids,
-                    internal::OwedWeight{feature, lookup.offsets, rule->OwedAt(step),
-                                         static_cast<const float*>(table.states[kPrevIter]),
-                                         weights.data<float>()});
+      internal::Elementwise(ctx, lookup.num_ids,
+                            internal::OwedWeight{feature, lookup.offsets, rule->OwedAt(step),
+                                                 static_cast<const float*>(table.states[kPrevIter]),
+                                                 weights.data<float>()});
     }
   }
   return weights;

@@ -69,11 +69,5 @@ struct OwedWeight {
   }
 };
 
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const LeadElement& fn);
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const EnsembleElement& fn);
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const PartMaximum& fn);
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const CopyWeight& fn);
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const OwedWeight& fn);
-
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_UPDATE_TABLE_SWEEP_OPS_H_

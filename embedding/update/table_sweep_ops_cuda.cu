@@ -1,14 +1,12 @@
 #include "embedding/update/table_sweep_ops.h"
-#include "runtime/launch.cuh"
+#include "runtime/elementwise.cuh"
 
 namespace tessera::internal {
 
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const LeadElement& fn) { ForEach(ctx, n, fn); }
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const EnsembleElement& fn) {
-  ForEach(ctx, n, fn);
-}
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const PartMaximum& fn) { ForEach(ctx, n, fn); }
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const CopyWeight& fn) { ForEach(ctx, n, fn); }
-void ForEachElement(OnCuda, Context& ctx, int64_t n, const OwedWeight& fn) { ForEach(ctx, n, fn); }
+TESSERA_ELEMENTWISE_ON_CUDA(LeadElement);
+TESSERA_ELEMENTWISE_ON_CUDA(EnsembleElement);
+TESSERA_ELEMENTWISE_ON_CUDA(PartMaximum);
+TESSERA_ELEMENTWISE_ON_CUDA(CopyWeight);
+TESSERA_ELEMENTWISE_ON_CUDA(OwedWeight);
 
 }  // namespace tessera::internal
