@@ -12,6 +12,7 @@
 #include "planner/search/plan_search.h"
 #include "planner/torchrec/torchrec_estimators.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/names.h"
 
 namespace tessera {
@@ -35,6 +36,52 @@ std::vector<Storage> Capped(const Topology& topology, std::vector<Storage> capac
     rank.ddr = std::min(rank.ddr, cap.ddr.value_or(rank.ddr));
   }
   return capacity;
+}
+
+// "together and apart": the rules that say where tables lie.
+std::string NamesOf(const PlacementRules& rules) {
+  std::vector<std::string> names;
+  if (!rules.together.empty()) names.emplace_back("together");
+  if (!rules.apart.empty()) names.emplace_back("apart");
+  if (rules.existing) names.emplace_back("existing");
+  return Joined(names, ", ", " and ");
+}
+
+void CheckSearchOff(const PlannerOptions& options) {
+  TESSERA_CHECK(!options.rules.place_tables(),
+                "planner: search = false beside rules ({}): proposers do not know them, so nothing "
+                "would be tried: leave the search on, or give no rules but rank_caps",
+                NamesOf(options.rules));
+  TESSERA_CHECK(!options.proposers.empty(),
+                "planner: search = false beside no proposers: nothing would be tried: leave the "
+                "search on, or name a proposer");
+}
+
+// CPUs have no HBM for an option to be about.
+void CheckOptionsOfCpus(const PlannerOptions& options) {
+  TESSERA_CHECK(options.perf_model != PerfModel::kMaxRankHbm,
+                "planner: perf model {} beside ranks that are CPUs, which have no HBM: all plans "
+                "would be rated alike; expected {}",
+                options.perf_model, PerfModel::kMaxRankPerf);
+  for (const RankCap& cap : options.rules.rank_caps)
+    if (cap.hbm)
+      throw PlannerError(
+          PlannerErrorKind::kPlacementRules,
+          Format("placement rules: rank_caps: hbm of rank {} beside ranks that are CPUs, which "
+                 "have none; expected ddr",
+                 cap.rank));
+}
+
+void CheckOptions(const PlannerOptions& options, const Topology& topology) {
+  TESSERA_CHECK(options.effort >= 0 && options.effort <= 1000,
+                "expected an effort of 0 to 1000, got {}", options.effort);
+  if (!options.search) CheckSearchOff(options);
+  if (options.rules.most_moved_bytes && !options.rules.existing)
+    throw PlannerError(
+        PlannerErrorKind::kPlacementRules,
+        "placement rules: most_moved_bytes beside no existing plan, from which bytes "
+        "would move");
+  if (topology.compute_device == ComputeDevice::kCpu) CheckOptionsOfCpus(options);
 }
 
 SearchCost SearchCostOf(PerfModel model) {
@@ -64,7 +111,8 @@ class Run {
     capacity_ = result_.reserved.capacity;
     options_ = enumerator_.Enumerate();
     result_.num_options = static_cast<int64_t>(options_.size());
-    if (settings_.rules.empty() && !settings_.proposers.empty()) Walk(settings_.proposers, false);
+    if (!settings_.rules.place_tables() && !settings_.proposers.empty())
+      Walk(settings_.proposers, false);
     Search();
     if (result_.tables.empty() && !options_.empty())
       ThrowInfeasible(planner_, options_, capacity_, least_storage_);
@@ -121,7 +169,7 @@ class Run {
 
   void SearchFreely(const SearchProblem& problem) {
     Keep(problem.items, SearchPlan(problem));
-    if (result_.tables.empty() && settings_.rules.empty() && EachFitsSomewhere(problem))
+    if (result_.tables.empty() && !settings_.rules.place_tables() && EachFitsSomewhere(problem))
       Walk(LastResort(), true);
     if (result_.found_by == "search" || result_.tables.empty()) return;
     const Solution start = MakeSolution(problem);
@@ -288,10 +336,9 @@ EmbeddingShardingPlanner::EmbeddingShardingPlanner(Topology topology, PlannerMod
     : topology_(std::move(topology)), model_(std::move(model)), options_(std::move(options)) {
   if (!options_.perf) options_.perf = std::make_shared<TorchRecPerfEstimator>();
   if (!options_.storage) options_.storage = std::make_shared<TorchRecStorageEstimator>();
-  TESSERA_CHECK(options_.effort >= 0 && options_.effort <= 1000,
-                "expected an effort of 0 to 1000, got {}", options_.effort);
   CheckTopology(topology_);
   CheckModel(model_);
+  CheckOptions(options_, topology_);
 }
 
 EmbeddingEnumerator EmbeddingShardingPlanner::enumerator() const {

@@ -37,11 +37,11 @@ struct PlannerOptions {
   Reservation reservation = {};
   PerfModel perf_model = PerfModel::kMaxRankPerf;
   // Tried in order before the search, each proposal placed by the partitioner. Skipped if `rules`
-  // are given, which proposers do not know.
+  // say where tables lie, which proposers do not know; rank_caps go with them.
   std::vector<ProposerSettings> proposers = {};
   PartitionerSettings partitioner = {};
-  bool search = true;
-  double effort = 1;  // how much the search works, to its default; 0.01 is hasty, 10 is patient
+  bool search = true;  // false: the proposers alone, which then need to be there
+  double effort = 1;   // how much the search works, to its default; 0.01 is hasty, 10 is patient
   PlacementRules rules = {};
 };
 
@@ -68,7 +68,10 @@ struct PlanResult {
 
 class EmbeddingShardingPlanner {
  public:
-  // Checks topology and model.
+  // Throws PlannerError for a topology or a model that is none, and Error for options of which one
+  // would be ignored beside another: the search off beside rules that say where tables lie, or
+  // beside no proposers; most_moved_bytes without an existing plan; kMaxRankHbm and rank_caps of hbm
+  // beside ranks that are CPUs.
   EmbeddingShardingPlanner(Topology topology, PlannerModel model, PlannerOptions options = {});
 
   // Leaves out tables whose constraints ask for a device_group that the topology has not, as

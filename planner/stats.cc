@@ -79,7 +79,8 @@ void AddRanks(const Topology& topology, const std::vector<PlacedOption>& tables,
     if (topology.compute_device != ComputeDevice::kCpu)
       rank.hbm_ratio =
           ratio(rank.hbm, (1 - reserved.hbm_share) * static_cast<double>(topology.hbm_of(r)));
-    rank.ddr_ratio = ratio(rank.ddr, static_cast<double>(topology.ddr_of(r)));
+    rank.ddr_ratio =
+        ratio(rank.ddr, (1 - reserved.ddr_share) * static_cast<double>(topology.ddr_of(r)));
   }
 }
 
@@ -162,6 +163,7 @@ PlanStats ComputeStats(const Topology& topology, const PlannerModel& model,
   (cpu ? stats.dense.ddr : stats.dense.hbm) = reserved.dense_bytes;
   (cpu ? stats.kjt.ddr : stats.kjt.hbm) = reserved.kjt_bytes;
   stats.reserved_hbm_share = reserved.hbm_share;
+  stats.reserved_ddr_share = reserved.ddr_share;
   stats.ranks.resize(At(topology.world_size));
   AddKernels(model, tables, stats);
   AddRanks(topology, tables, reserved, stats);

@@ -18,7 +18,7 @@ struct RankStats {
   // Bytes that the rank uses: its tables, the dense part and batches of ids. Every report of a plan
   // gives these.
   int64_t hbm = 0, ddr = 0, ssd = 0;
-  double hbm_ratio = 0, ddr_ratio = 0;  // of what the rank has (HBM: less the share reserved)
+  double hbm_ratio = 0, ddr_ratio = 0;  // of what the rank has, less the share reserved
   int64_t input_bytes = 0, output_bytes = 0;
 };
 
@@ -37,7 +37,7 @@ struct Imbalance {
 };
 
 struct PlanStats {
-  double reserved_hbm_share = 0;
+  double reserved_hbm_share = 0, reserved_ddr_share = 0;
   Storage dense, kjt;  // dense part and batches of ids, of each rank
   std::vector<RankStats> ranks;
   std::map<PlanKernel, KernelStats> kernels;
@@ -52,6 +52,7 @@ struct PlanStats {
   std::vector<std::string> tables_on_max_perf, tables_on_max_hbm;
 };
 
+// The statistics of tables as a plan has placed them; of `reserved` the parts that hold no tables.
 PlanStats ComputeStats(const Topology& topology, const PlannerModel& model,
                        const std::vector<PlacedOption>& tables, const ReservedMemory& reserved);
 

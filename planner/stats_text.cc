@@ -117,6 +117,14 @@ bool HasSequences(const PlannerModel& model) {
   });
 }
 
+// "15 % of HBM and 20 % of DDR"; CPUs have no HBM.
+std::string SharesText(const Topology& topology, const PlanStats& stats) {
+  const std::string ddr = Format("{:.0f} % of DDR", 100 * stats.reserved_ddr_share);
+  if (topology.compute_device == ComputeDevice::kCpu) return ddr;
+  const std::string hbm = Format("{:.0f} % of HBM", 100 * stats.reserved_hbm_share);
+  return stats.reserved_ddr_share == 0 ? hbm : hbm + " and " + ddr;
+}
+
 std::string SummaryText(const Topology& topology, const PlannerModel& model, const PlanResult& plan,
                         const PlanStats& stats) {
   std::string text = Format(
@@ -130,10 +138,8 @@ std::string SummaryText(const Topology& topology, const PlannerModel& model, con
         Format("{} proposals were tried, {} could be placed\n", plan.num_proposals, plan.num_plans);
   text += Format("critical path {} ms of comms, {} ms of compute; sum of maxima {} ms\n",
                  Ms(stats.critical_comms), Ms(stats.critical_compute), Ms(stats.sum_of_maxima));
-  Storage dense = stats.dense, kjt = stats.kjt;
-  text +=
-      Format("reserved a rank: {:.0f} % of HBM, {} for dense parameters, {} for batches of ids\n",
-             100 * stats.reserved_hbm_share, dense, kjt);
+  text += Format("reserved a rank: {}, {} for dense parameters, {} for batches of ids\n",
+                 SharesText(topology, stats), stats.dense, stats.kjt);
   text += Format("tables on the busiest ranks: {}; on the fullest: {}\n",
                  Names(stats.tables_on_max_perf), Names(stats.tables_on_max_hbm));
   if (HasSequences(model))

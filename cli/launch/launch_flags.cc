@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/config_flags.h"
+#include "cli/rank_layout.h"
 #include "runtime/base/check.h"
 #include "runtime/base/process_text.h"
 #include "sharding/exchange/dist_layout.h"
@@ -92,6 +93,18 @@ void CheckGroups(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
                size, ranks, size, ranks));
 }
 
+// Throws Error for nodes that the ranks, or fewer that a restart may have, do not fill.
+void CheckNodes(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
+  if (!train.ranks_per_node) return;
+  const int size = *train.ranks_per_node;
+  if (ranks % size != 0) throw Error(NodesError(ranks, size));
+  if (flags.WithFewerRanks() && flags.min_ranks < ranks && size > 1)
+    throw Error(
+        Format("--ranks-per-node {} beside --restart-ranks left: fewer than {} ranks, as may be "
+               "left, do not all fill nodes of {}: give --restart-ranks all, or --min-ranks {}",
+               size, ranks, size, ranks));
+}
+
 // Throws Error for a record, which is of one number of ranks, beside fewer that may be left.
 void CheckRecord(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
   if (train.verify.empty() || !flags.WithFewerRanks() || flags.min_ranks >= ranks) return;
@@ -124,6 +137,15 @@ std::vector<std::string> OwnWords() {
   return words;
 }
 
+// Throws Error for a flag about restarts beside none.
+void CheckRestarts(const LaunchFlags& flags) {
+  if (flags.max_restarts > 0 || !Has(OwnWords(), "--restart-ranks")) return;
+  throw Error(
+      Format("--restart-ranks {} beside --max-restarts 0: nothing is started again; leave one of "
+             "them out",
+             flags.restart_ranks));
+}
+
 // The lines of launch and of its ranks have one format, whichever side of -- says it.
 void ShareLog(std::vector<std::string>& words) {
   const std::vector<std::string> own = OwnWords();
@@ -144,6 +166,7 @@ std::vector<HostSlots> HostsOf(const LaunchFlags& flags) {
 
 TrainWords CheckedTrain(const LaunchFlags& flags, int ranks) {
   CheckCommand(flags);
+  CheckRestarts(flags);
   TrainWords train;
   train.words.assign(flags.command.begin() + 1, flags.command.end());
   ParseFlags("tessera train", train.words,
@@ -151,6 +174,7 @@ TrainWords CheckedTrain(const LaunchFlags& flags, int ranks) {
   CheckTrain(flags, train);
   CheckRanks(flags, ranks);
   CheckGroups(flags, train.flags, ranks);
+  CheckNodes(flags, train.flags, ranks);
   CheckRecord(flags, train.flags, ranks);
   CheckPlan(flags, train.flags, ranks);
   ShareLog(train.words);

@@ -47,6 +47,9 @@ constexpr char kFooter[] =
     "machine has. The bound says what no plan can beat under the same cost model. Equal input "
     "gives the same plan on every machine.\n"
     "\n"
+    "--cost-model torchrec tries TorchRec's proposers before the search, except beside --existing, "
+    "and beside together and apart of --constraints, which they do not know.\n"
+    "\n"
     "--what-if plans at each point of a grid, the current one among them. Its keys: ranks; hbm, "
     "ddr and disk, in GiB of a rank (disk lets tables lie there behind a cache); batch, of a rank; "
     "codec of the exchanges, as fp16 or int8 (of a measured topology); intra_bw and inter_bw, GB/s "
@@ -59,10 +62,14 @@ constexpr char kFooter[] =
 const StepModel* StepModelFor(const PlanFlags& flags, const EmbeddingShardingPlanner& planner) {
   if (flags.validate == 0 && flags.simulate == 0) return nullptr;
   const StepModel* model = StepModelOf(planner.options());
-  if (model == nullptr)
-    throw Error(Format("{} needs the calibrated cost model: --topology of tessera calibrate",
-                       flags.validate > 0 ? "--validate" : "--simulate"));
-  return model;
+  if (model != nullptr) return model;
+  const char* flag = flags.validate > 0 ? "--validate" : "--simulate";
+  if (!flags.cost_model.empty())
+    throw Error(
+        Format("{} beside --cost-model {}: it needs the calibrated one, of a --topology of "
+               "tessera calibrate",
+               flag, flags.cost_model));
+  throw Error(Format("{} needs the calibrated cost model: --topology of tessera calibrate", flag));
 }
 
 void CheckOutputs(const PlanFlags& flags) {

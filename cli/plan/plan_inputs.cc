@@ -88,6 +88,16 @@ void SetRanks(Topology& topology, const PlanFlags& flags) {
   topology.ddr_caps.clear();
 }
 
+void RefuseHbmOfCpus(const PlanFlags& flags, const Topology& topology) {
+  if (topology.compute_device != ComputeDevice::kCpu) return;
+  const std::string machine =
+      flags.topology.empty() ? "without --topology" : "beside --topology " + flags.topology;
+  throw Error(
+      Format("--hbm {}: the ranks are CPUs, which have no device memory; give --ddr, or a machine "
+             "of GPUs",
+             machine));
+}
+
 void AddSimulationFlags(Command command, PlanFlags& f) {
   command
       .Add("--simulate", f.simulate,
@@ -143,7 +153,8 @@ void AddRanksFlags(Command command, PlanFlags& f) {
   command.Add("--ddr", f.ddr_gib, "GiB of host memory of each rank").Within(size).Value("GIB");
   command
       .Add("--reserve", f.reserve,
-           "Fraction of a rank's memory that is left to everything else; default 0.15")
+           "Fraction of a rank's memory, of the device and of the host, that is left to everything "
+           "else; default 0.15 of the device's")
       .Within(NumbersFrom(0.0, 1.0))
       .Value("SHARE");
 }
@@ -219,6 +230,7 @@ TopologyFile MachineSource::Of(const PlanFlags& flags) const {
                                     flags.ranks.value_or(1), flags.ranks_per_node.value_or(0));
   SetRanks(file.topology, flags);
   if (flags.hbm_gib) {
+    RefuseHbmOfCpus(flags, file.topology);
     file.topology.hbm_cap = internal::BytesOfGib(*flags.hbm_gib);
     file.topology.hbm_caps.clear();
   }

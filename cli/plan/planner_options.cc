@@ -32,7 +32,8 @@ PlannerOptions PlannerOptionsOf(const PlanFlags& flags, const PlannerModel& mode
                                 PlacementRules rules) {
   PlannerOptions options = CostModelOptions(flags.cost_model, machine, model, known);
   options.rules = std::move(rules);
-  if (flags.reserve) options.reservation.percentage = *flags.reserve;
+  if (flags.reserve)
+    options.reservation.percentage = options.reservation.ddr_percentage = *flags.reserve;
   return options;
 }
 

@@ -29,7 +29,9 @@ struct PlacementRules {
   std::optional<ShardingPlan> existing = {};
   std::optional<int64_t> most_moved_bytes = {};
 
-  bool empty() const { return together.empty() && apart.empty() && rank_caps.empty() && !existing; }
+  // Whether a rule says where tables lie; rank_caps are limits of memory alone.
+  bool place_tables() const { return !together.empty() || !apart.empty() || existing; }
+  bool empty() const { return !place_tables() && rank_caps.empty(); }
 };
 
 }  // namespace tessera

@@ -14,15 +14,32 @@ constexpr const char* kNames[] = {"fixed_percentage", "fixed_absolute", "heurist
 constexpr double kIdBytes = 8;
 constexpr int64_t kTrainingKjtCopies = 20;
 
+// Refuses bytes that the reservation would not look at.
+void CheckBytesOfKind(const Reservation& r) {
+  using enum ReservationKind;
+  const auto refuse = [&](bool given, const char* field, ReservationKind of) {
+    TESSERA_CHECK(!given, "reservation: {} beside {}, which does not know it; expected {}", field,
+                  r.kind, of);
+  };
+  if (r.kind != kFixedAbsolute)
+    refuse(r.hbm_reserved_bytes != 0, "hbm_reserved_bytes", kFixedAbsolute);
+  if (r.kind == kSkuAware) return;
+  refuse(r.margin_bytes != 0, "margin_bytes", kSkuAware);
+  refuse(r.runtime_overhead_bytes != 0, "runtime_overhead_bytes", kSkuAware);
+  refuse(r.model_base_bytes.has_value(), "model_base_bytes", kSkuAware);
+}
+
 void CheckReservation(const Reservation& r) {
-  TESSERA_CHECK(r.percentage >= 0 && r.percentage <= 1,
-                "reservation: expected a percentage of 0 to 1, got {}", r.percentage);
+  for (const double share : {r.percentage, r.ddr_percentage})
+    TESSERA_CHECK(share >= 0 && share <= 1, "reservation: expected a percentage of 0 to 1, got {}",
+                  share);
   TESSERA_CHECK(r.parameter_multiplier >= 0 && r.parameter_multiplier <= 1000,
                 "reservation: expected a parameter_multiplier of 0 to 1000, got {}",
                 r.parameter_multiplier);
   TESSERA_CHECK(r.hbm_reserved_bytes >= 0 && r.margin_bytes >= 0 && r.runtime_overhead_bytes >= 0 &&
                     r.model_base_bytes.value_or(0) >= 0 && r.dense_tensor_estimate.value_or(0) >= 0,
                 "reservation: expected bytes that are not negative");
+  CheckBytesOfKind(r);
 }
 
 // The batch of ids of one rank, all features.
@@ -45,6 +62,10 @@ int64_t DenseBytes(const PlannerModel& model, const Reservation& r) {
                      static_cast<double>(model.dense_buffer_bytes)));
 }
 
+int64_t LeftOf(int64_t bytes, double share) {
+  return share == 0 ? bytes : static_cast<int64_t>((1 - share) * static_cast<double>(bytes));
+}
+
 // The HBM that is left before dense parameters and batches are taken off.
 int64_t HbmLeft(int64_t hbm, const Reservation& r) {
   const int64_t none = 0;
@@ -55,7 +76,7 @@ int64_t HbmLeft(int64_t hbm, const Reservation& r) {
       return std::max(none, std::max(none, hbm - r.model_base_bytes.value_or(r.margin_bytes)) -
                                 r.runtime_overhead_bytes);
     default:
-      return static_cast<int64_t>((1 - r.percentage) * static_cast<double>(hbm));
+      return LeftOf(hbm, r.percentage);
   }
 }
 
@@ -93,12 +114,14 @@ ReservedMemory Reserve(const Topology& topology, const PlannerModel& model, cons
   const bool has_share =
       r.kind != ReservationKind::kFixedAbsolute && r.kind != ReservationKind::kSkuAware;
   memory.hbm_share = has_share ? r.percentage : 0;
+  memory.ddr_share = r.ddr_percentage;
   const int64_t taken = fixed ? 0 : memory.dense_bytes + memory.kjt_bytes;
   const bool cpu = topology.compute_device == ComputeDevice::kCpu;
   for (int rank = 0; rank < topology.world_size; ++rank)
-    memory.capacity.push_back({.hbm = HbmLeft(topology.hbm_of(rank), r) - (cpu ? 0 : taken),
-                               .ddr = topology.ddr_of(rank) - (cpu ? taken : 0),
-                               .ssd = topology.ssd_cap});
+    memory.capacity.push_back(
+        {.hbm = HbmLeft(topology.hbm_of(rank), r) - (cpu ? 0 : taken),
+         .ddr = LeftOf(topology.ddr_of(rank), r.ddr_percentage) - (cpu ? taken : 0),
+         .ssd = topology.ssd_cap});
   CheckLeft(memory, topology, r);
   return memory;
 }

@@ -11,7 +11,8 @@
 //   sku_aware          hbm − margin_bytes (or model_base_bytes, and then no dense), at least 0,
 //                      − runtime_overhead_bytes, at least 0, − dense − kjt
 //
-// On a CPU dense and kjt come off DDR.
+// On a CPU dense and kjt come off DDR. Of a rank's DDR, ⌊(1−q)·ddr⌋ is left before that, whatever
+// the kind.
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,7 +34,8 @@ ReservationKind ParseReservationKind(const std::string& name);
 
 struct Reservation {
   ReservationKind kind = ReservationKind::kHeuristical;
-  double percentage = 0.15;         // p
+  double percentage = 0.15;         // p, of HBM
+  double ddr_percentage = 0;        // q, of host memory; TorchRec knows none
   double parameter_multiplier = 6;  // 6 copies of dense parameters: gradients, optimizer, …
   std::optional<int64_t> dense_tensor_estimate = {};  // in place of dense, unless 0
   int64_t hbm_reserved_bytes = 0;
@@ -44,11 +46,12 @@ struct Reservation {
 struct ReservedMemory {
   std::vector<Storage> capacity;  // of each rank, for tables; may be negative
   int64_t dense_bytes = 0, kjt_bytes = 0;
-  double hbm_share = 0;  // the percentage
+  double hbm_share = 0, ddr_share = 0;  // the percentages
 };
 
 // Throws PlannerError if rank 0's HBM for tables is below 0 under heuristical, or not above 0 under
-// sku_aware.
+// sku_aware; Error for shares outside [0, 1], negative bytes, and bytes that only another kind asks
+// for.
 ReservedMemory Reserve(const Topology& topology, const PlannerModel& model,
                        const Reservation& reservation);
 

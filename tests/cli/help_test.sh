@@ -13,6 +13,7 @@ for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-siz
     --wire-codecs --eval-every --eval-metric --best --stop-at --patience --mllog \
     --max-table-rows --run; do has out "$flag"; done
 has out '"seconds" covers'
+has out "--verify with ranks: threads and processes share a record"
 run 0 inspect --help
 run 0 preprocess --help
 has out "--frequency-threshold"

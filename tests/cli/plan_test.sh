@@ -108,6 +108,12 @@ json managed_h100 'd["tables"]["a"]["compute_kernel"] == "fused_uvm_caching"'
 json managed_topology.json 'd["tables"]["a"]["compute_kernel"] == "fused"'
 fails_saying "--validate needs the calibrated cost model" plan --tables small.json --ranks 2 \
   --validate 3
+fails_saying "--validate beside --cost-model bandwidth: it needs the calibrated one" plan \
+  --tables small.json --topology topology.json --cost-model bandwidth --validate 3
+fails_saying "--hbm without --topology: the ranks are CPUs, which have no device memory" plan \
+  --tables small.json --ranks 2 --hbm 4
+fails_saying "--hbm beside --topology topology.json: the ranks are CPUs" plan --tables small.json \
+  --topology topology.json --hbm 4
 run 0 generate rows.tsv --rows 300
 run 0 plan --tables small.json --topology topology.json --data rows.tsv
 cat >tables.json <<'EOM'
@@ -137,6 +143,11 @@ fails_saying "expected calibrated, bandwidth or torchrec" plan --tables small.js
   --cost-model fast
 fails_saying "calibrate" plan --tables small.json --ranks 2 --cost-model calibrated
 fails_saying "is missing" plan --tables small.json --ranks 2 --ddr 0.000001
+run 0 plan --tables small.json --ranks 2 --reserve 0.25
+has out "reserved a rank: 25 % of DDR, "
+fails_saying "is missing" plan --tables small.json --ranks 2 --reserve 1
+run 0 plan --tables small.json --ranks 2 --topology h100 --reserve 0.25
+has out "reserved a rank: 25 % of HBM and 25 % of DDR, "
 fails_saying "--most-moved-bytes needs --existing" plan --tables small.json --ranks 2 \
   --most-moved-bytes 5
 fails_saying "--most-moved-bytes" plan --tables small.json --ranks 4 --existing plan.json \

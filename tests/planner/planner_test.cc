@@ -226,6 +226,72 @@ TEST(PlannerTest, ATableWithoutOptionsIsNamed) {
   EXPECT_THAT(error.what(), HasSubstr("table ebc.t0"));
 }
 
+TEST(PlannerTest, AnOptionThatWouldBeIgnoredBesideAnotherIsRefusedAtOnce) {
+  const auto refusal = [](const Topology& topology, const PlannerOptions& options) -> std::string {
+    try {
+      const EmbeddingShardingPlanner planner(topology, ModelOf({{100, 8}, {100, 8}}), options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const Topology gpus = GpuTopology(2, 2);
+  Topology cpus = gpus;
+  cpus.compute_device = ComputeDevice::kCpu;
+  const std::vector<ProposerSettings> proposers = TorchRecProposers();
+  PlacementRules rules{.together = {{"t0", "t1"}}, .existing = ShardingPlan{}};
+  EXPECT_THAT(refusal(gpus, {.proposers = proposers, .search = false, .rules = rules}),
+              HasSubstr("search = false beside rules (together and existing): "));
+  EXPECT_THAT(refusal(gpus, {.search = false}), HasSubstr("search = false beside no proposers"));
+  EXPECT_THAT(refusal(gpus, {.rules = {.most_moved_bytes = 5}}),
+              HasSubstr("most_moved_bytes beside no existing plan"));
+  EXPECT_THAT(refusal(cpus, {.perf_model = PerfModel::kMaxRankHbm}),
+              HasSubstr("perf model max_rank_hbm beside ranks that are CPUs"));
+  EXPECT_THAT(refusal(cpus, {.rules = {.rank_caps = {{.rank = 1, .hbm = 5}}}}),
+              HasSubstr("rank_caps: hbm of rank 1 beside ranks that are CPUs"));
+  EXPECT_EQ(refusal(cpus, {.rules = {.rank_caps = {{.rank = 1, .ddr = 5}}}}), "no error");
+}
+
+TEST(PlannerTest, ProposersKnowCapsOfRanks) {
+  const PlanResult plan = PlanOf(GpuTopology(3, 3), ModelOf({{1000, 16}, {2000, 16}, {3000, 32}}),
+                                 {.proposers = TorchRecProposers(),
+                                  .search = false,
+                                  .rules = {.rank_caps = {{.rank = 1, .hbm = 0, .ddr = 0}}}});
+  EXPECT_GT(plan.num_plans, 0);
+  EXPECT_EQ(plan.rank_storage[1], Storage{});
+}
+
+TEST(PlannerTest, AShareOfHostMemoryIsReserved) {
+  Topology cpus = GpuTopology(2, 2);
+  cpus.compute_device = ComputeDevice::kCpu;
+  cpus.ddr_cap = 1'000'000;
+  const PlannerModel model = ModelOf({{1000, 16}});
+  const auto ddr = [&](const Reservation& reservation) {
+    return Reserve(cpus, model, reservation).capacity[0].ddr;
+  };
+  EXPECT_EQ(ddr({.ddr_percentage = 0.25}), ddr({}) - 250'000);
+  EXPECT_EQ(ddr({.percentage = 0.5}), ddr({}));  // is of HBM
+}
+
+TEST(PlannerTest, AReservationRefusesBytesThatItWouldNotLookAt) {
+  const auto refusal = [](const Reservation& reservation) -> std::string {
+    try {
+      Reserve(GpuTopology(2, 2), ModelOf({{1000, 16}}), reservation);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  using enum ReservationKind;
+  EXPECT_THAT(refusal({.kind = kHeuristical, .hbm_reserved_bytes = 5}),
+              HasSubstr("hbm_reserved_bytes beside heuristical, which does not know it; expected "
+                        "fixed_absolute"));
+  EXPECT_THAT(refusal({.kind = kFixedAbsolute, .margin_bytes = 5}),
+              HasSubstr("margin_bytes beside fixed_absolute"));
+  EXPECT_EQ(refusal({.kind = kFixedAbsolute, .hbm_reserved_bytes = 5}), "no error");
+  EXPECT_EQ(refusal({.kind = kSkuAware, .margin_bytes = 5}), "no error");
+}
+
 TEST(PlannerTest, AModelWithoutTablesHasAnEmptyPlan) {
   const PlanResult plan = EmbeddingShardingPlanner(GpuTopology(2, 2), PlannerModel{}).Plan();
   EXPECT_TRUE(plan.tables.empty());

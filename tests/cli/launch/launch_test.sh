@@ -138,6 +138,12 @@ refused "with 3 of 4 ranks, as may be left after a loss, --plan column_wise: tab
   launch --ranks 4 --min-ranks 3 "${given[@]}" --plan column_wise
 refused "--verify record.jsonl beside --restart-ranks left: the record is of 4 ranks" \
   launch --ranks 4 --min-ranks 3 "${given[@]}" --verify record.jsonl
+refused "--restart-ranks all beside --max-restarts 0: nothing is started again" \
+  launch --ranks 2 --max-restarts 0 --restart-ranks all "${given[@]}"
+refused "--ranks-per-node 2 beside --restart-ranks left: fewer than 4 ranks, as may be left" \
+  launch --ranks 4 "${given[@]}" --ranks-per-node 2
+refused "--ranks-per-node 3: 4 ranks do not fill nodes of 3" launch --ranks 4 "${given[@]}" \
+  --ranks-per-node 3
 echo "node1 slots=2 more" >hosts
 refused "hosts: line 1: expected HOST slots=N" launch --hostfile hosts "${given[@]}"
 PATH=/nowhere "$tessera" launch --ranks 2 "${given[@]}" >out 2>err && fail "there is no mpirun"
