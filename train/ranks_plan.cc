@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <variant>
 
@@ -19,15 +20,27 @@ namespace {
 
 int64_t ElementsOf(const TableShape& table) { return table.rows * table.dim; }
 
-TableSharder ByRows(const TableShape& table, const ManagedTableConfigs& managed) {
+// Parts of a table of raw ids; 0 of others.
+int64_t PartsOf(const TableShape& table, const ManagedTableConfigs& managed) {
   const auto found = managed.find(table.name);
-  const bool in_parts = found != managed.end() && found->second.num_parts > 0;
-  return in_parts ? RowWiseBuckets(found->second.num_parts) : RowWise();
+  return found == managed.end() ? 0 : found->second.num_parts;
 }
 
-// The largest first, each to the place (a rank, or a node) that has the least so far, by `sharder`.
+TableSharder ByRows(const TableShape& table, const ManagedTableConfigs& managed) {
+  const int64_t parts = PartsOf(table, managed);
+  return parts > 0 ? RowWiseBuckets(parts) : RowWise();
+}
+
+TableSharder ByRowsIn(int host, const TableShape& table, const ManagedTableConfigs& managed) {
+  const int64_t parts = PartsOf(table, managed);
+  return parts > 0 ? TableRowWiseBuckets(host, parts) : TableRowWise(host);
+}
+
+// The largest first, each to the place (a rank, or a node) that has the least so far.
+// sharder_at(place, table) is the table's sharder there.
+template <typename SharderAt>
 std::map<std::string, TableSharder> DealtOut(std::vector<TableShape> tables, int places,
-                                             TableSharder (*sharder)(int) = TableWise) {
+                                             const SharderAt& sharder_at) {
   std::stable_sort(tables.begin(), tables.end(), [](const TableShape& a, const TableShape& b) {
     return ElementsOf(a) > ElementsOf(b);
   });
@@ -36,9 +49,21 @@ std::map<std::string, TableSharder> DealtOut(std::vector<TableShape> tables, int
   for (const TableShape& table : tables) {
     const auto least = std::min_element(elements.begin(), elements.end());
     *least += ElementsOf(table);
-    sharders[table.name] = sharder(static_cast<int>(least - elements.begin()));
+    sharders[table.name] = sharder_at(static_cast<int>(least - elements.begin()), table);
   }
   return sharders;
+}
+
+std::map<std::string, TableSharder> DealtToRanks(std::vector<TableShape> tables, int ranks) {
+  return DealtOut(std::move(tables), ranks,
+                  [](int rank, const TableShape&) { return TableWise(rank); });
+}
+
+std::map<std::string, TableSharder> DealtToNodes(std::vector<TableShape> tables, int nodes,
+                                                 const ManagedTableConfigs& managed) {
+  return DealtOut(std::move(tables), nodes, [&](int host, const TableShape& table) {
+    return ByRowsIn(host, table, managed);
+  });
 }
 
 std::map<std::string, TableSharder> LargeOnesByRows(std::span<const TableShape> tables,
@@ -54,7 +79,7 @@ std::map<std::string, TableSharder> LargeOnesByRows(std::span<const TableShape> 
     else
       others.push_back(table);
   }
-  sharders.merge(DealtOut(std::move(others), world_size));
+  sharders.merge(DealtToRanks(std::move(others), world_size));
   return sharders;
 }
 
@@ -102,6 +127,31 @@ void CheckRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& 
   }
 }
 
+// The shards that have something.
+std::vector<Shard> HeldOf(const TableSharding& sharding) {
+  std::vector<Shard> held = sharding.shards;
+  std::erase_if(held, [](const Shard& shard) { return shard.rows == 0 || shard.columns == 0; });
+  return held;
+}
+
+// The ranks that a table of the type is cut for, had it as many rows or columns; 0 of other types.
+size_t RanksOf(ShardingType type, const ShardingPlan& plan) {
+  using enum ShardingType;
+  if (type == kRowWise || type == kColumnWise) return static_cast<size_t>(plan.world_size);
+  const bool in_a_node = type == kTableRowWise || type == kTableColumnWise;
+  return in_a_node ? static_cast<size_t>(plan.local_size) : 0;
+}
+
+// "kinds [300, 4]".
+std::string Shown(const std::string& name, const TableSharding& sharding) {
+  int64_t rows = 0, columns = 0;
+  for (const Shard& shard : sharding.shards) {
+    rows = std::max(rows, shard.row_offset + shard.rows);
+    columns = std::max(columns, shard.column_offset + shard.columns);
+  }
+  return Format("{} [{}, {}]", name, rows, columns);
+}
+
 TableSharder ByColumns(int world_size) {
   std::vector<int> ranks(static_cast<size_t>(world_size));
   std::iota(ranks.begin(), ranks.end(), 0);
@@ -114,11 +164,11 @@ ShardingPlan PlanByWord(const std::string& word, const RankLayout& layout,
   if (word.empty())
     return MakeShardingPlan(layout, tables, LargeOnesByRows(tables, ranks, managed));
   if (word == "table_wise")
-    return MakeShardingPlan(layout, tables, DealtOut({tables.begin(), tables.end()}, ranks));
+    return MakeShardingPlan(layout, tables, DealtToRanks({tables.begin(), tables.end()}, ranks));
   if (word == "table_row_wise")
     return MakeShardingPlan(
         layout, tables,
-        DealtOut({tables.begin(), tables.end()}, ranks / layout.local_size, TableRowWise));
+        DealtToNodes({tables.begin(), tables.end()}, ranks / layout.local_size, managed));
   if (word == "row_wise") return MakeShardingPlan(layout, tables, AllByRows(tables, managed));
   if (word == "column_wise") return MakeShardingPlan(layout, tables, ByColumns(ranks));
   if (word == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
@@ -158,14 +208,24 @@ std::vector<std::string> UncutTables(const ShardingPlan& plan, ShardingType type
   std::vector<std::string> uncut;
   const bool cuts = type != ShardingType::kDataParallel && type != ShardingType::kTableWise;
   if (!cuts || plan.world_size == 1) return uncut;
+  for (const auto& [name, sharding] : plan.tables)
+    if (sharding.type == type && HeldOf(sharding).size() == 1)
+      uncut.push_back(Shown(name, sharding));
+  return uncut;
+}
+
+std::vector<std::string> TablesOnFewerRanks(const ShardingPlan& plan, ShardingType type) {
+  std::vector<std::string> tables;
+  const size_t all = RanksOf(type, plan);
   for (const auto& [name, sharding] : plan.tables) {
     if (sharding.type != type) continue;
-    std::vector<Shard> held = sharding.shards;
-    std::erase_if(held, [](const Shard& shard) { return shard.rows == 0 || shard.columns == 0; });
-    if (held.size() == 1)
-      uncut.push_back(Format("{} [{}, {}]", name, held[0].rows, held[0].columns));
+    const std::vector<Shard> held = HeldOf(sharding);
+    std::set<int> ranks;
+    for (const Shard& shard : held) ranks.insert(shard.rank);
+    if (held.size() > 1 && ranks.size() < all)
+      tables.push_back(Format("{} on {} of {}", Shown(name, sharding), ranks.size(), all));
   }
-  return uncut;
+  return tables;
 }
 
 }  // namespace tessera

@@ -40,6 +40,10 @@ void CheckPlanOfRawIds(std::span<const EmbeddingBagConfig> tables,
 // Returns the tables of `type` that the plan would cut, had they more rows or wider columns, and
 // that one rank has whole: "kinds [300, 4]". None of one rank, nor of types that cut nothing.
 std::vector<std::string> UncutTables(const ShardingPlan& plan, ShardingType type);
+// Returns the tables of `type` that are cut, but lie on fewer ranks than the type cuts for (all, or
+// those of a node), as tables of few rows or columns do: "kinds [3, 16] on 3 of 4". None of
+// grid_shard, nor of types that cut nothing.
+std::vector<std::string> TablesOnFewerRanks(const ShardingPlan& plan, ShardingType type);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_RANKS_PLAN_H_

@@ -227,13 +227,22 @@ TrainingPlace PlaceOf(const TrainingRanks& ranks) {
   return place;
 }
 
-// " (2 stay whole on one rank: kinds [300, 4], users [500, 12])", or "" where all are cut.
-std::string UncutText(const ShardingPlan& plan, ShardingType type) {
-  const std::vector<std::string> tables = UncutTables(plan, type);
-  if (tables.empty()) return "";
-  return Format(" ({} whole on one rank: {})",
-                tables.size() == 1 ? "1 stays" : Format("{} stay", tables.size()),
+// "2 stay whole on one rank: kinds [300, 4], users [500, 12]"; one of them "stays".
+std::string TablesThat(const char* stays, const char* stay, const char* where,
+                       const std::vector<std::string>& tables) {
+  return Format("{} {} {}: {}", tables.size(), tables.size() == 1 ? stays : stay, where,
                 internal::JoinedFirst(tables, 4));
+}
+
+// " (1 stays whole on one rank: kinds [300, 4]; 1 lies on fewer ranks: days [3, 16] on 3 of 4)", or
+// "" where all are cut for all ranks.
+std::string UncutText(const ShardingPlan& plan, ShardingType type) {
+  const std::vector<std::string> whole = UncutTables(plan, type),
+                                 fewer = TablesOnFewerRanks(plan, type);
+  std::vector<std::string> parts;
+  if (!whole.empty()) parts.push_back(TablesThat("stays", "stay", "whole on one rank", whole));
+  if (!fewer.empty()) parts.push_back(TablesThat("lies", "lie", "on fewer ranks", fewer));
+  return parts.empty() ? "" : Format(" ({})", internal::Joined(parts, "; "));
 }
 
 // "4 ranks (nccl): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16"; in
@@ -256,6 +265,16 @@ std::string RanksLine(const TrainingRanks& ranks) {
                ranks.codecs.dense == WireCodec{} ? " and" : ", their",
                ranks.codecs.dense == WireCodec{} ? "" : " and dense ones", ToString(ranks.codecs));
   return line;
+}
+
+// It is no error, for tessera launch may go on with the ranks of one node.
+void WarnOfRoute(const TrainFlags& flags, const ShardingPlan& plan) {
+  const int ranks = plan.local_size, nodes = plan.world_size / ranks;
+  if (flags.route != ToString(OutputRoute::kByNode) || (ranks > 1 && nodes > 1)) return;
+  Warn(Format(
+      "--route by_node beside {} of {} changes nothing: there is nothing to add up before it "
+      "leaves a node; --ranks-per-node N names nodes",
+      Counted(nodes, "node"), Counted(ranks, "rank")));
 }
 
 LogFields FactsOfLine(const TrainingRanks& ranks) {
@@ -314,6 +333,7 @@ std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
   TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
   there.host = WithRanksHere(host, flags, ctx, PlaceOf(ranks));
   CallAlikeSync(*comm, [&] { CheckMemories(ctx, config, PlaceOf(ranks), gpus, there); });
+  if (IsLeader(*comm)) WarnOfRoute(flags, ranks.plan);
   if (IsLeader(*comm)) Note(RanksLine(ranks), FactsOfLine(ranks));
   return ranks;
 }

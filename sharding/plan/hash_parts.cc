@@ -28,10 +28,11 @@ HashParts MakeHashParts(const TableShape& table, const TableSharding& sharding, 
                 "row_wise, table_row_wise or table_wise",
                 table.name, sharding.type);
   for (const Shard& s : sharding.shards)
-    TESSERA_CHECK(s.row_offset % parts.rows_a_part == 0 && s.rows % parts.rows_a_part == 0,
-                  "table {}, {}: expected whole parts of {} rows, as row_wise has them (in C++ "
-                  "RowWiseBuckets({}))",
-                  table.name, s, parts.rows_a_part, num_parts);
+    TESSERA_CHECK(
+        s.row_offset % parts.rows_a_part == 0 && s.rows % parts.rows_a_part == 0,
+        "table {}, {}: expected whole parts of {} rows, as plans by the words row_wise and "
+        "table_row_wise have them (in C++ RowWiseBuckets({}))",
+        table.name, s, parts.rows_a_part, num_parts);
   return parts;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "runtime/base/check.h"
 #include "sharding/plan/shard_sizes.h"
@@ -39,11 +40,13 @@ TableSharding OnConsecutiveRanks(ShardingType type, std::vector<Shard> shards, i
   return {.type = type, .shards = std::move(shards)};
 }
 
-// Puts blocks of the usual sizes on consecutive ranks.
-TableSharding Even(ShardingType type, int first, const TableShape& table,
-                   const RankLayout& layout) {
-  return OnConsecutiveRanks(type, ShardSizes(type, table, layout.world_size, layout.local_size),
-                            first);
+// Puts blocks of the usual sizes, or of whole buckets, on consecutive ranks.
+TableSharding Even(ShardingType type, int first, const TableShape& table, const RankLayout& layout,
+                   std::optional<int64_t> num_buckets = {}) {
+  return OnConsecutiveRanks(
+      type,
+      ShardSizes(type, table, layout.world_size, layout.local_size, {.num_buckets = num_buckets}),
+      first);
 }
 
 TableSharding ColumnsOnRanks(ShardingType type, const std::vector<int>& ranks,
@@ -57,6 +60,13 @@ TableSharding ColumnsOnRanks(ShardingType type, const std::vector<int>& ranks,
                                               {.min_partition = table.dim / count})};
   for (size_t j = 0; j < sharding.shards.size(); ++j) sharding.shards[j].rank = ranks[j];
   return sharding;
+}
+
+TableSharder OverNode(int host, std::optional<int64_t> num_buckets) {
+  return [=](const TableShape& table, const RankLayout& layout) {
+    CheckHost(host, table, layout);
+    return Even(ShardingType::kTableRowWise, host * layout.local_size, table, layout, num_buckets);
+  };
 }
 
 }  // namespace
@@ -90,10 +100,7 @@ TableSharder RowWise(std::vector<int64_t> rows) {
 
 TableSharder RowWiseBuckets(int64_t num_buckets) {
   return [num_buckets](const TableShape& table, const RankLayout& layout) {
-    return OnConsecutiveRanks(ShardingType::kRowWise,
-                              ShardSizes(ShardingType::kRowWise, table, layout.world_size,
-                                         layout.local_size, {.num_buckets = num_buckets}),
-                              0);
+    return Even(ShardingType::kRowWise, 0, table, layout, num_buckets);
   };
 }
 
@@ -110,11 +117,10 @@ TableSharder ColumnWiseSizes(std::vector<int64_t> columns) {
   };
 }
 
-TableSharder TableRowWise(int host) {
-  return [host](const TableShape& table, const RankLayout& layout) {
-    CheckHost(host, table, layout);
-    return Even(ShardingType::kTableRowWise, host * layout.local_size, table, layout);
-  };
+TableSharder TableRowWise(int host) { return OverNode(host, {}); }
+
+TableSharder TableRowWiseBuckets(int host, int64_t num_buckets) {
+  return OverNode(host, num_buckets);
 }
 
 TableSharder TableColumnWise(std::vector<int> ranks) {

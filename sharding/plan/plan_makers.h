@@ -44,6 +44,8 @@ TableSharder ColumnWise(std::vector<int> ranks);
 TableSharder ColumnWiseSizes(std::vector<int64_t> columns);
 // Row blocks over the ranks of node `host`.
 TableSharder TableRowWise(int host);
+// Row blocks of whole buckets, as RowWiseBuckets has them, over the ranks of node `host`.
+TableSharder TableRowWiseBuckets(int host, int64_t num_buckets);
 // Like ColumnWise. REQUIRES: ranks of one node.
 TableSharder TableColumnWise(std::vector<int> ranks);
 // Column block j over the ranks of node hosts[j]. REQUIRES: one host for each block of at least

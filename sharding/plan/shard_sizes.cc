@@ -46,17 +46,26 @@ void CheckMemory(const std::vector<double>& memory, const TableShape& table, int
                   table.name, m);
 }
 
-std::vector<int64_t> RowsOfRanks(const TableShape& table, int world_size,
+void CheckOptionsOf(ShardingType type, const TableShape& table, const ShardSizeOptions& options) {
+  const bool row_wise = type == ShardingType::kRowWise;
+  TESSERA_CHECK(row_wise || options.device_memory_sizes.empty(),
+                "table {}: device_memory_sizes are for row_wise, not for {}", table.name, type);
+  TESSERA_CHECK(row_wise || type == ShardingType::kTableRowWise || !options.num_buckets,
+                "table {}: num_buckets are for row_wise and table_row_wise, not for {}", table.name,
+                type);
+}
+
+std::vector<int64_t> RowsOfRanks(const TableShape& table, int ranks,
                                  const ShardSizeOptions& options) {
   const bool by_memory = !options.device_memory_sizes.empty();
-  if (by_memory) CheckMemory(options.device_memory_sizes, table, world_size);
-  if (!by_memory && !options.num_buckets) return EvenBlocks(table.rows, world_size);
+  if (by_memory) CheckMemory(options.device_memory_sizes, table, ranks);
+  if (!by_memory && !options.num_buckets) return EvenBlocks(table.rows, ranks);
   const int64_t buckets = options.num_buckets.value_or(table.rows);
   TESSERA_CHECK(buckets > 0 && table.rows % buckets == 0,
                 "table {}: expected a num_buckets that divides its {} rows, got {}", table.name,
                 table.rows, buckets);
   std::vector<int64_t> sizes = by_memory ? BucketsByMemory(buckets, options.device_memory_sizes)
-                                         : EvenBuckets(buckets, world_size);
+                                         : EvenBuckets(buckets, ranks);
   for (int64_t& size : sizes) size *= table.rows / buckets;
   return sizes;
 }
@@ -114,10 +123,7 @@ std::vector<Shard> ShardSizes(ShardingType type, const TableShape& table, int wo
   TESSERA_CHECK(world_size > 0 && local_size > 0, "world_size {}, local_size {}", world_size,
                 local_size);
   TESSERA_CHECK_GT(options.min_partition, 0, "table {}: columns of a block", table.name);
-  TESSERA_CHECK(type == ShardingType::kRowWise ||
-                    (!options.num_buckets && options.device_memory_sizes.empty()),
-                "table {}: num_buckets and device_memory_sizes are for row_wise, not for {}",
-                table.name, type);
+  CheckOptionsOf(type, table, options);
   switch (type) {
     case ShardingType::kDataParallel:
       return std::vector<Shard>(static_cast<size_t>(world_size),
@@ -130,7 +136,7 @@ std::vector<Shard> ShardSizes(ShardingType type, const TableShape& table, int wo
     case ShardingType::kRowWise:
       return RowBlocks(table, RowsOfRanks(table, world_size, options));
     case ShardingType::kTableRowWise:
-      return RowBlocks(table, EvenBlocks(table.rows, local_size));
+      return RowBlocks(table, RowsOfRanks(table, local_size, options));
     case ShardingType::kGridShard:
       return Grid(table, local_size, options.min_partition);
   }

@@ -147,6 +147,10 @@ has out "raw ids of 2 tables:"
 run 0 train --resume raw --epochs 2 --ranks 3 --checkpoint raw --json raw_ranks.json
 run 0 train --config raw.json --json raw_alone.json
 near raw_ranks.json raw_alone.json
+run 0 train --config raw.json --ranks 4 --ranks-per-node 2 --plan table_row_wise \
+  --json raw_nodes.json
+has out "4 ranks (local): 2 tables table_row_wise"
+near raw_nodes.json raw_alone.json
 run 0 export raw --out raw.safetensors
 run 0 train --resume raw.safetensors --epochs 3 --checkpoint raw_alone.safetensors
 run 0 train --resume raw --epochs 3 --checkpoint raw_direct.safetensors
@@ -195,6 +199,7 @@ fails_saying "whole.safetensors: table a: its raw ids are in no parts" reshard w
   --ranks 2 --plan row_wise --out resharded
 run 0 reshard raw_parts --ranks 2 --plan row_wise --out resharded
 run 0 train --resume resharded --ranks 2 --plan row_wise --epochs 3
+run 0 reshard raw_parts --ranks 2 --plan table_row_wise --out resharded_to_node
 fails_saying "--ranks: expected a whole number from 1 to 1024, got 'two'" train --ranks two
 fails_saying "--ranks: expected a whole number from 1 to 1024, got '2000'" train --ranks 2000
 

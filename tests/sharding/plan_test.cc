@@ -57,6 +57,10 @@ TEST(ShardingPlan, BucketsOfRowsStayWhole) {
   for (const Shard& s : sharding.shards) rows.push_back(s.rows);
   EXPECT_EQ(rows, (std::vector<int64_t>{4, 2, 2, 2}));
   EXPECT_EQ(Refusal(ShardingType::kRowWise, sharding.shards), "");
+  const TableSharding node =
+      TableRowWiseBuckets(1, 5)(kTables[0], {.world_size = 4, .local_size = 2});
+  EXPECT_EQ(node.shards, (std::vector<Shard>{{2, 0, 0, 6, 16}, {3, 6, 0, 4, 16}}));
+  EXPECT_EQ(Refusal(ShardingType::kTableRowWise, node.shards), "");
 }
 
 TEST(ShardingPlan, BlocksWithoutRowsAreFineEverywhere) {

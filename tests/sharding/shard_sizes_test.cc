@@ -49,8 +49,14 @@ TEST(ShardSizes, OptionsThatDoNotFitAreRefused) {
             std::string::npos);
   EXPECT_NE(error(T::kRowWise, {.device_memory_sizes = {1, 2, 0, 1}}).find("sizes above 0, got 0"),
             std::string::npos);
-  EXPECT_NE(error(T::kTableWise, {.num_buckets = 5}).find("are for row_wise, not for table_wise"),
+  EXPECT_NE(error(T::kTableWise, {.num_buckets = 5})
+                .find("num_buckets are for row_wise and table_row_wise, not for table_wise"),
             std::string::npos);
+  EXPECT_NE(error(T::kTableRowWise, {.device_memory_sizes = {1, 1, 1, 1}})
+                .find("device_memory_sizes are for row_wise, not for table_row_wise"),
+            std::string::npos);
+  EXPECT_EQ(RowsOf(ShardSizes(T::kTableRowWise, table, 4, 2, {.num_buckets = 5})),
+            (std::vector<int64_t>{6, 4}));
   EXPECT_NE(error(T::kColumnWise, {.min_partition = 0}), "");
   EXPECT_NE(ErrorOf([] { ShardSizes(T::kRowWise, {"t", 0, 8}, 4, 2); }), "");
 }

@@ -39,6 +39,8 @@ json word.json '[s["rank"] for s in d["tables"]["b"]["shards"]] == [2, 3]'
 
 fails_saying "--ranks-per-node 3: 4 ranks do not fill nodes of 3" train --config small.json \
   --ranks 4 --ranks-per-node 3
+run 0 train --config small.json --ranks 4 --route by_node
+has err "--route by_node beside 1 node of 4 ranks changes nothing"
 fails_saying "--ranks-per-node needs --ranks N, or mpirun" train --config small.json \
   --ranks-per-node 2
 fails_saying "--route needs --ranks N, or mpirun" train --config small.json --route direct

@@ -133,6 +133,14 @@ run 0 "${words[@]}" --ranks 2 --plan column_wise
 has out "2 ranks (local): 2 tables column_wise (2 stay whole on one rank: a [51, 4], b [51, 4])"
 run 0 "${words[@]}" --ranks 2 --plan row_wise --set 'tables[1].rows=1'
 has out "2 ranks (local): 2 tables row_wise (1 stays whole on one rank: b [1, 4])"
+run 0 "${words[@]}" --ranks 4 --plan row_wise --set 'tables[0].rows=3' --set 'tables[1].rows=1'
+has out "4 ranks (local): 2 tables row_wise (1 stays whole on one rank: b [1, 4]; 1 lies on fewer \
+ranks: a [3, 4] on 3 of 4)"
+run 0 "${words[@]}" --ranks 4 --ranks-per-node 2 --plan table_row_wise --set 'tables[0].rows=3'
+lacks out "on fewer ranks"
+run 0 "${words[@]}" --ranks 4 --plan column_wise --set 'tables[0].dim=8' \
+  --set 'tables[1].dim=8' --set model.dense_arch=[8]
+has out "2 tables column_wise (2 lie on fewer ranks: a [51, 8] on 2 of 4, b [51, 8] on 2 of 4)"
 
 # Raw ids that ranks cannot take.
 raw=("${train[@]}" --set 'managed_collision={"kind":"growing"}' --ranks 2 --dry-run --data rows.tsv)
@@ -140,6 +148,10 @@ same_files fails_saying "its raw ids are in no parts, but over ranks they have t
 same_files fails_saying "--plan data_parallel: table a is sharded data_parallel, but its raw ids \
 become rows on one rank each" \
   "${raw[@]}" --set managed_collision.num_parts=3 --plan data_parallel
+for plan in row_wise table_row_wise; do  # rows are cut between parts
+  run 0 "${raw[@]}" --set managed_collision.num_parts=3 --plan $plan
+  has out "2 ranks (local): 2 tables $plan"
+done
 
 # A plan that a table's rule does not go with.
 planned=("${train[@]}" --ranks 2 --data rows.tsv)
