@@ -95,13 +95,27 @@ std::string KindsText(const ConfigRow& row, const ConfigSection& section) {
                    : Format(" Of {}.", Joined(row.kinds, " and "));
 }
 
-std::string RowText(const ConfigRow& row, const std::string& kinds) {
-  return Format("  {}  ({}; {})\n      {}{}\n", row.key, TypeText(row.schema), NeedText(row),
+// heading: the key, or "  or" for what the key above is in other kinds.
+std::string RowText(const std::string& heading, const ConfigRow& row, const std::string& kinds) {
+  return Format("  {}  ({}; {})\n      {}{}\n", heading, TypeText(row.schema), NeedText(row),
                 row.schema["description"].get<std::string>(), kinds);
 }
 
 bool IsOf(const ConfigRow& row, const std::string& kind) {
   return kind.empty() || row.kinds.empty() || std::ranges::find(row.kinds, kind) != row.kinds.end();
+}
+
+// The rows of a kind, or of all. Kinds that have a key differently have rows of their own, which
+// stand together.
+std::vector<ConfigRow> RowsOf(const ConfigSection& section, const std::string& kind) {
+  std::vector<ConfigRow> rows;
+  for (const ConfigRow& row : section.rows) {
+    if (!IsOf(row, kind)) continue;
+    const auto alike = std::find_if(rows.rbegin(), rows.rend(),
+                                    [&](const ConfigRow& other) { return other.key == row.key; });
+    rows.insert(alike == rows.rend() ? rows.end() : alike.base(), row);
+  }
+  return rows;
 }
 
 bool Knows(const ConfigSection& section, const std::string& kind) {
@@ -111,8 +125,12 @@ bool Knows(const ConfigSection& section, const std::string& kind) {
 std::string SectionText(const ConfigSection& section, const std::string& kind) {
   std::string text = section.path.empty() ? "The document\n"
                                           : Format("{}\n    {}\n", section.path, section.meaning);
-  for (const ConfigRow& row : section.rows)
-    if (IsOf(row, kind)) text += RowText(row, kind.empty() ? KindsText(row, section) : "");
+  std::string key;
+  for (const ConfigRow& row : RowsOf(section, kind)) {
+    text += RowText(row.key == key ? "  or" : row.key, row,
+                    kind.empty() ? KindsText(row, section) : "");
+    key = row.key;
+  }
   return text;
 }
 

@@ -7,6 +7,14 @@ for text in "tables[].rows" "optimizer.sparse" "metrics.rec_metrics" "data.featu
   has out "${text%.rows}"
 done
 has out '  batch_size  (integer of at least 1; default 256)'
+# A key is listed once in its section; what it is in other kinds stands below it.
+twice=$(awk '/^[a-zA-Z]/ { section = $1 }
+  /^  [^ ]/ { if (seen[section, $1]++) print section, $1 }' out)
+[ -z "$twice" ] || fail "keys that are listed twice: $twice"
+run 0 config managed_collision
+grep -A4 '^  eviction  (LRU, LFU or DISTANCE_LFU; default "LRU")' out | tr -s '\n ' ' ' |
+  grep -qF 'Of growing. or (LRU, LFU or DISTANCE_LFU; default "DISTANCE_LFU") Which id loses' ||
+  fail "eviction of mch is not below that of growing: $(cat out)"
 run 0 config model
 has out "Extraction layers. Of ple."
 lacks out "optimizer.sparse"
