@@ -57,13 +57,9 @@ void CheckSearchOff(const PlannerOptions& options) {
                 "search on, or name a proposer");
 }
 
-// CPUs have no HBM for an option to be about.
-void CheckOptionsOfCpus(const PlannerOptions& options) {
-  TESSERA_CHECK(options.perf_model != PerfModel::kMaxRankHbm,
-                "planner: perf model {} beside ranks that are CPUs, which have no HBM: all plans "
-                "would be rated alike; expected {}",
-                options.perf_model, PerfModel::kMaxRankPerf);
-  for (const RankCap& cap : options.rules.rank_caps)
+// CPUs have no HBM for a cap to be of.
+void CheckCapsOfCpus(const std::vector<RankCap>& caps) {
+  for (const RankCap& cap : caps)
     if (cap.hbm)
       throw PlannerError(
           PlannerErrorKind::kPlacementRules,
@@ -81,7 +77,7 @@ void CheckOptions(const PlannerOptions& options, const Topology& topology) {
         PlannerErrorKind::kPlacementRules,
         "placement rules: most_moved_bytes beside no existing plan, from which bytes "
         "would move");
-  if (topology.compute_device == ComputeDevice::kCpu) CheckOptionsOfCpus(options);
+  if (topology.compute_device == ComputeDevice::kCpu) CheckCapsOfCpus(options.rules.rank_caps);
 }
 
 SearchCost SearchCostOf(PerfModel model) {

@@ -70,8 +70,8 @@ class EmbeddingShardingPlanner {
  public:
   // Throws PlannerError for a topology or a model that is none, and Error for options of which one
   // would be ignored beside another: the search off beside rules that say where tables lie, or
-  // beside no proposers; most_moved_bytes without an existing plan; kMaxRankHbm and rank_caps of hbm
-  // beside ranks that are CPUs.
+  // beside no proposers; most_moved_bytes without an existing plan; rank_caps of hbm beside
+  // ranks that are CPUs. (kMaxRankHbm rates all plans of CPUs 0, as TorchRec's storage model does.)
   EmbeddingShardingPlanner(Topology topology, PlannerModel model, PlannerOptions options = {});
 
   // Leaves out tables whose constraints ask for a device_group that the topology has not, as
