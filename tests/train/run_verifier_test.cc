@@ -362,6 +362,10 @@ TEST_F(RunVerifierTest, RefusesWhatItCannotCompare) {
   other = config_;
   other.epochs = 9;
   EXPECT_EQ(verify(other), "");
+  std::string record = testing::ReadFile(path_);
+  record.replace(record.find("\"ranks\":1,"), 10, "\"ranks\":4294967297,");
+  testing::WriteFile("record.jsonl", record);
+  EXPECT_NE(verify(config_).find("a training on 4294967297 ranks"), std::string::npos);
   testing::WriteFile("record.jsonl", "{\"auc\": 1}\n");
   EXPECT_TRUE(verify(config_).starts_with(path_ + ":1: it is no record of tessera train --verify"));
   other.tables[1].location = EmbeddingLocation::kManagedCaching;

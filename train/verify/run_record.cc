@@ -93,7 +93,9 @@ std::string OrWhole(const std::map<std::string, std::string>& cuts, const std::s
   return found == cuts.end() ? "whole" : found->second;
 }
 
-std::string RanksText(int ranks) { return ranks == 1 ? "one process" : Format("{} ranks", ranks); }
+std::string RanksText(int64_t ranks) {
+  return ranks == 1 ? "one process" : Format("{} ranks", ranks);
+}
 
 }  // namespace
 
@@ -154,14 +156,13 @@ void RunRecord::ReadBegin(const std::string& line, const TrainConfig& config) {
   try {
     const Json json = internal::ParseJson(line);
     JsonObject object(json, "");
-    int64_t version = 0, ranks = 0;
+    int64_t version = 0;
     object.Required(kVersionKey, version);
     if (version != kVersion)
       throw Error(
           Format("{}: this library reads version {}, got {}", kVersionKey, kVersion, version));
     object.Required(kPipelineKey, pipeline);
-    object.Required(kRanksKey, ranks);
-    recorded.ranks = static_cast<int>(ranks);
+    object.Required(kRanksKey, recorded.ranks);
     object.Required(kCodecsKey, recorded.wire_codecs);
     recorded_cuts_ = object.Require(kCutsKey).get<std::map<std::string, std::string>>();
     config_text = object.Require(kConfigKey).dump();

@@ -28,7 +28,7 @@ namespace tessera {
 // row in blocks of columns, may differ with them.
 struct RunTerms {
   PipelineKind pipeline = PipelineKind::kNone;
-  int ranks = 1;
+  int64_t ranks = 1;
   std::string wire_codecs = "fp32";
   std::map<std::string, std::string> cuts = {};  // by table, in parts: "cut at rows 0, 30"
 };
