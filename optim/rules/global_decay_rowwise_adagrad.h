@@ -6,6 +6,7 @@
 //   f = 1 if prev_iter = 0, else max(lower_bound, (1 − lr·weight_decay)^max(t − prev_iter − 1, 0))
 //   the forward reads f·w;  the update starts from f·w:
 //   m += mean_d(g²);   w = (1 − lr·weight_decay)·f·w − lr/(√m + eps)·g;   prev_iter = t
+//   then, where max_norm > 0 and ‖w‖₂ > max_norm:  w ·= max_norm / ‖w‖₂
 //
 // Before start_iter f is 1 and prev_iter is left alone. The gradient of per-sample weights reads w
 // as it is stored, without f, as FBGEMM's does.
@@ -30,6 +31,7 @@ struct GlobalDecayRowwiseAdagrad {
   float lr = 0.01f;
   float eps = 1e-8f;
   float weight_decay = 0;
+  float max_norm = 0;
   int64_t start_iter = 0;
   float lower_bound = 0;
 
@@ -41,7 +43,7 @@ struct GlobalDecayRowwiseAdagrad {
 
   struct Step {
     static constexpr int kStatistics = 1, kElementStates = 0, kRowStates = 2;
-    float lr, eps, keep;
+    float lr, eps, keep, max_norm;
     OwedDecay owed;
 
     struct Row {
@@ -64,7 +66,7 @@ struct GlobalDecayRowwiseAdagrad {
   };
   Step AtStep(int64_t t) const {
     const OwedDecay owed = OwedAt(t);
-    return {lr, eps, static_cast<float>(owed.keep), owed};
+    return {lr, eps, static_cast<float>(owed.keep), max_norm, owed};
   }
 };
 

@@ -37,7 +37,7 @@ inline const std::vector<AnyRule>& AllRules() {
       CounterRule(Decay::kDecouple, Rate::kTailIdLrDecrease, -1),
       CounterRule(Decay::kAdagradW, Rate::kCounterSgd, -2),
       CowClipRowwiseAdagrad{0.1f, 1e-4f, 0.1f, Decay::kL2, 5, 0.1f, 0.01f},
-      GlobalDecayRowwiseAdagrad{0.1f, 1e-6f, 0.5f, 0, 0.1f},
+      GlobalDecayRowwiseAdagrad{0.1f, 1e-6f, 0.5f, 2.0f, 0, 0.1f},
       EnsembleRowwiseAdagrad{.lr = 0.1f, .step_ema = 2, .step_swap = 3},
       EmaInPlaceRowwiseAdagrad{.lr = 0.1f, .step_ema = 2},
       RowwiseRmspropAr{0.1f, 1e-2f, 0.9, 0.5f, 0.2f},
