@@ -1,6 +1,7 @@
 // Kind `sharding`: what ranks hold after the exchange of ids, and sharded training.
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 
 #include "comm/local_communicator.h"
 #include "runtime/ops/arithmetic.h"
@@ -106,48 +107,73 @@ std::vector<std::pair<int, int>> ListedBlocks(const DistLayout& layout, const Sh
   return listed;
 }
 
-// The KJT of a rank with a key for each of `listed`, in the case's order of ranks.
-KeyedJaggedTensor Reordered(Context& ctx, const InputDist& dist,
+// The bags that each rank has for a key, by the case.
+std::vector<int64_t> BagsOfKey(const Case& c, const std::string& key, size_t ranks) {
+  std::vector<int64_t> bags;
+  for (size_t q = 0; q < ranks; ++q) {
+    const KeyedJaggedTensor kjt = ReadKjt(c, "r" + std::to_string(q));
+    const auto at = std::find(kjt.keys().begin(), kjt.keys().end(), key) - kjt.keys().begin();
+    bags.push_back(kjt.stride_per_key().at(static_cast<size_t>(at)));
+  }
+  return bags;
+}
+
+// What a rank received as a KJT with a key for each stream and source rank, then one of empty bags
+// for each of `bags` and source rank.
+KeyedJaggedTensor ByBlockAndRank(Context& ctx, const InputDist& dist,
+                                 const std::vector<std::vector<int64_t>>& bags,
+                                 const KeyedJaggedTensor& own) {
+  const ReceivedIds& away = dist.received();
+  const auto streams = static_cast<size_t>(away.kjt.num_keys());
+  const KeyedJaggedTensor ids = streams > 0 ? away.kjt : KeyedJaggedTensor::EmptyLike(ctx, own);
+  std::vector<int64_t> lengths;
+  if (streams > 0) lengths = ToInt64(ids.lengths(ctx));
+  KeyedJaggedTensorArgs args{.keys = {}, .values = ids.values()};
+  args.weights = ids.weights_or_none();
+  const auto add = [&](size_t block, size_t q, int64_t count) {
+    args.keys.push_back(std::to_string(block) + "/" + std::to_string(q));
+    args.stride_per_key_per_rank.push_back({count});
+  };
+  for (size_t s = 0; s < streams; ++s)
+    for (size_t q = 0; q < away.bags.size(); ++q) add(s, q, away.bags[q][s]);
+  for (size_t i = 0; i < bags.size(); ++i)
+    for (size_t q = 0; q < bags[i].size(); ++q) {
+      add(streams + i, q, bags[i][q]);
+      lengths.resize(lengths.size() + static_cast<size_t>(bags[i][q]));
+    }
+  args.lengths = Tensor::From(ctx, lengths).To(ctx, own.lengths(ctx).dtype());
+  return KeyedJaggedTensor(std::move(args));
+}
+
+// The KJT of a rank with a key for each of `listed`, in the case's order of ranks. A shard without
+// rows has empty bags, as many as the other shards of its feature.
+KeyedJaggedTensor Reordered(Context& ctx, const Case& c, const InputDist& dist,
                             const std::vector<std::pair<int, int>>& listed,
                             const std::vector<EmbeddingFeature>& features,
                             const std::vector<size_t>& order, const KeyedJaggedTensor& own) {
-  const ReceivedIds& away = dist.received();
-  const auto streams = static_cast<size_t>(away.kjt.num_keys());
-  const DType lengths_type = own.lengths(ctx).dtype();
-  // A key for each stream and rank, and empty ones of each rank's batch.
-  KeyedJaggedTensorArgs args{.keys = {}, .values = away.kjt.values()};
-  args.weights = away.kjt.weights_or_none();
-  std::vector<int64_t> lengths = ToInt64(away.kjt.lengths(ctx));
-  for (size_t s = 0; s <= streams; ++s)
-    for (size_t q = 0; q < order.size(); ++q) {
-      args.keys.push_back(std::to_string(s) + "/" + std::to_string(q));
-      args.stride_per_key_per_rank.push_back({away.bags[q][s % streams]});
-    }
-  for (size_t q = 0; q < order.size(); ++q)
-    lengths.resize(lengths.size() + static_cast<size_t>(away.bags[q][0]));
-  args.lengths = Tensor::From(ctx, lengths).To(ctx, lengths_type);
-  const KeyedJaggedTensor split(std::move(args));
-  std::vector<int64_t> picks;
+  const auto streams = static_cast<size_t>(dist.received().kjt.num_keys());
   KeyedJaggedTensorArgs joined{.keys = {}, .values = {}};
+  std::vector<std::vector<int64_t>> bags;
+  std::vector<int64_t> picks;
   for (const auto& [feature, stream] : listed) {
-    const auto s = stream < 0 ? streams : static_cast<size_t>(stream);
+    const size_t block = stream < 0 ? streams + bags.size() : static_cast<size_t>(stream);
     joined.keys.push_back(features[static_cast<size_t>(feature)].key);
+    bags.push_back(BagsOfKey(c, joined.keys.back(), order.size()));
     joined.stride_per_key_per_rank.emplace_back();
     for (const size_t q : order) {
-      picks.push_back(static_cast<int64_t>(s * order.size() + q));
-      joined.stride_per_key_per_rank.back().push_back(away.bags[q][s % streams]);
+      picks.push_back(static_cast<int64_t>(block * order.size() + q));
+      joined.stride_per_key_per_rank.back().push_back(bags.back()[q]);
     }
   }
-  const KeyedJaggedTensor picked = split.Permute(ctx, picks);
+  const KeyedJaggedTensor picked = ByBlockAndRank(ctx, dist, bags, own).Permute(ctx, picks);
   joined.values = picked.values();
   joined.weights = picked.weights_or_none();
   joined.lengths = picked.lengths(ctx);
   joined.unique_keys = false;
   if (!own.variable_stride_per_key()) {
-    int64_t stride = 0;
-    for (const int64_t bags : joined.stride_per_key_per_rank.at(0)) stride += bags;
+    const auto& counts = joined.stride_per_key_per_rank.at(0);
+    joined.stride = std::accumulate(counts.begin(), counts.end(), int64_t{0});
     joined.stride_per_key_per_rank.clear();
-    joined.stride = stride;
   }
   return KeyedJaggedTensor(std::move(joined));
 }
@@ -159,10 +185,13 @@ Tensor UnbucketizePermute(Context& ctx, const SentIds& home, const DistLayout& l
   std::vector<int64_t> permute(static_cast<size_t>(first.back()));
   int64_t next = 0;
   for (size_t r = 0; r < layout.ranks.size(); ++r)
-    for (size_t s = 0; s < layout.ranks[r].streams.size(); ++s)
-      for (const int32_t place : home.positions[r][s].ToVector<int32_t>())
-        permute[static_cast<size_t>(first[static_cast<size_t>(layout.ranks[r].streams[s].feature)] +
-                                    place)] = next++;
+    for (size_t s = 0; s < layout.ranks[r].streams.size(); ++s) {
+      std::vector<int32_t> places(static_cast<size_t>(home.ids[r][s]));
+      std::iota(places.begin(), places.end(), 0);  // where all rows lie on one shard
+      if (home.positions[r][s]) places = home.positions[r][s].ToVector<int32_t>();
+      const auto begin = first[static_cast<size_t>(layout.ranks[r].streams[s].feature)];
+      for (const int32_t place : places) permute[static_cast<size_t>(begin + place)] = next++;
+    }
   return Tensor::From(ctx, permute);
 }
 
@@ -289,13 +318,12 @@ Answer InputDistOf(Context& ctx, const Case& c) {
     const auto run = [&](ShardedTables& tables) {
       const DistLayout layout(tables.tables(), tables.features(), plan);
       const InputDist dist = tables.StartInputDist(own, kjt).Wait();
+      const auto listed = ListedBlocks(layout, plan, tables, rank);
       Answer mine;
-      if (layout.ranks[rank].streams.empty())
+      if (listed.empty())
         mine.expect[name] = {{"keys", Json::array()}};
       else
-        WriteKjt(own,
-                 Reordered(own, dist, ListedBlocks(layout, plan, tables, rank), tables.features(),
-                           SourceOrder(c, plan), kjt),
+        WriteKjt(own, Reordered(own, c, dist, listed, tables.features(), SourceOrder(c, plan), kjt),
                  name, &mine);
       if (const std::string permute = name + ".unbucketize_permute"; c.out.count(permute) > 0)
         mine.tensors[permute] = UnbucketizePermute(own, dist.sent(), layout);
