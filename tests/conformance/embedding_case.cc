@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "runtime/ops/arithmetic.h"
+#include "tests/conformance/given_gradients.h"
 
 namespace tessera::conformance {
 namespace {
@@ -199,14 +199,10 @@ void Backward(Context& ctx, const Case& c, Tape& tape, const TableBatchedEmbeddi
     tape.Backward(outputs[0], c.input(prefix + "grad"));
     return;
   }
-  // One scalar whose gradient with respect to each sequence is what the case gives.
-  Variable loss;
-  for (size_t f = 0; f < outputs.size(); ++f) {
-    const Variable part =
-        Sum(ctx, Mul(ctx, outputs[f], c.input(prefix + "grad." + tables.features()[f].name)));
-    loss = loss ? Add(ctx, loss, part) : part;
-  }
-  if (loss) tape.Backward(loss);
+  std::vector<Tensor> grads;
+  for (const EmbeddingFeature& feature : tables.features())
+    grads.push_back(c.input(prefix + "grad." + feature.name));
+  BackwardFrom(ctx, tape, outputs, std::move(grads));
 }
 
 }  // namespace tessera::conformance

@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "sparse/keyed_tensor.h"
+#include "tests/conformance/given_gradients.h"
 #include "tests/conformance/kjt_case.h"
 
 namespace tessera::conformance {
@@ -183,17 +184,6 @@ Answer FromTensorList(Context& ctx, const Case& c) {
   return answer;
 }
 
-// Σ_j <groups[j], grads[j]> goes backward: one tape takes one root.
-class DotFunction : public Function {
- public:
-  explicit DotFunction(std::vector<Tensor> grads) : grads_(std::move(grads)) {}
-  std::string_view name() const override { return "Dot"; }
-  std::vector<Tensor> Backward(Context&, const std::vector<Tensor>&) override { return grads_; }
-
- private:
-  std::vector<Tensor> grads_;
-};
-
 Answer Regroup(Context& ctx, const Case& c, bool as_dict) {
   std::vector<KeyedTensor> kts;
   for (const Json& kt : c.attrs.at("kts"))
@@ -210,8 +200,7 @@ Answer Regroup(Context& ctx, const Case& c, bool as_dict) {
     if (as_dict) answer.expect["keys"].push_back(name);
     blocks.push_back(block);
   }
-  tape.Backward(Record(ctx, std::make_unique<DotFunction>(ReadList(c, "grad")), blocks,
-                       Tensor::Zeros(ctx, {1})));
+  BackwardFrom(ctx, tape, blocks, ReadList(c, "grad"));
   for (size_t i = 0; i < kts.size(); ++i)
     answer.tensors["grad.kt." + std::to_string(i)] = kts[i].values().grad();
   return answer;
