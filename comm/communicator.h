@@ -8,8 +8,9 @@
 // at a time. A call starts the exchange and returns; Awaitable::Wait gives the result. Results may
 // be waited for in any order, each before its communicator and context are destroyed. Do not change
 // a tensor that you passed in before every rank has waited for its result; one passed to AllToAllV,
-// Send, AllGatherV or Broadcast, never: with `local`, the receiver sees the sender's memory. Do not
-// change received tensors either. An input of AllReduce is free once this rank has its result.
+// Send or Broadcast, never: with `local`, their receiver sees the sender's memory. Do not change
+// what these three return either. The results of the others (AllToAll, AllGather, AllGatherV, and
+// sums) are memory of their own. An input of AllReduce is free once this rank has its result.
 //
 // Sums are in the order of the ranks, so every run gives the same bits, and `local` the same as
 // `mpi`. (NCCL has an order of its own, the same for the same machine.)
@@ -81,11 +82,11 @@ class Communicator {
                                                    std::string_view what) = 0;
   // send [R, …]: block r goes to rank r. Result: same shape, block r came from rank r.
   Awaitable<Tensor> AllToAll(Context& ctx, const Tensor& send, std::string_view what);
-  // Every rank's tensor, in rank order: send [n, …] -> [Σ counts, …] with counts[r] the n of rank
-  // r.
+  // The rows of all ranks, in rank order: send [n, …] -> [Σ counts, …]; rank r sends counts[r].
+  // Throws Error unless counts has one number a rank, and that of this rank is n.
   Awaitable<Tensor> AllGatherV(Context& ctx, const Tensor& send, std::vector<int64_t> counts,
                                std::string_view what);
-  // send of any shape S -> [R, S].
+  // AllGatherV of one block a rank: send of any shape S, the same on all ranks -> [R, S].
   virtual Awaitable<Tensor> AllGather(Context& ctx, const Tensor& send, std::string_view what);
   // send [Σ counts, …] of f32, f64, i32 or i64 -> [counts[rank()], …]: the sum over ranks of the
   // rows that are this rank's.
@@ -100,10 +101,13 @@ class Communicator {
   // and type, whose values are not read.
   virtual Awaitable<Tensor> Broadcast(Context& ctx, const Tensor& tensor, int root,
                                       std::string_view what);
+  // Its result is there once every rank has called.
   virtual Awaitable<void> Barrier(Context& ctx, std::string_view what);
 
   // ---- two ranks. Messages between the same two ranks arrive in the order they were sent.
 
+  // Sends a tensor, of any shape, to rank `to`, which calls Receive with this rank, its shape and
+  // its dtype.
   virtual Awaitable<void> Send(Context& ctx, const Tensor& tensor, int to,
                                std::string_view what) = 0;
   virtual Awaitable<Tensor> Receive(Context& ctx, const Shape& shape, DType dtype, int from,

@@ -39,6 +39,8 @@ class EmbeddingBagCollection {
   // looked up once. Advances the step counter if a tape records. Throws Error for a missing key, a
   // variable batch without inverse indices or, in mode FATAL, a bad id.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
+  // The result of the next forward, where it was begun before the model comes to it
+  // (precomputed_forward.h): a pipeline sets it, and Forward takes it.
   PrecomputedForward<KeyedTensor>& ahead() { return ahead_; }
 
   const std::vector<EmbeddingBagConfig>& configs() const { return configs_; }

@@ -39,6 +39,8 @@ class EmbeddingCollection {
   // read it) and its rows [N_f, D] under the lengths of the KJT, each key's own where they differ;
   // inverse indices are not looked at. Training as in EmbeddingBagCollection::Forward.
   NamedSequences Forward(Context& ctx, const KeyedJaggedTensor& features);
+  // The result of the next forward, where it was begun before the model comes to it
+  // (precomputed_forward.h): a pipeline sets it, and Forward takes it.
   PrecomputedForward<NamedSequences>& ahead() { return ahead_; }
 
   const std::vector<EmbeddingConfig>& configs() const { return configs_; }

@@ -73,6 +73,7 @@ class TableBatchedEmbedding {
   // or what ids mean, in every training forward call it.
   void CheckForwardIsStep(std::string_view what) const;
 
+  // The tables' configurations; an index is a table's place among them.
   int num_tables() const;
   const std::vector<EmbeddingFeature>& features() const;
   const TableBatchedEmbeddingOptions& options() const;
@@ -93,8 +94,10 @@ class TableBatchedEmbedding {
   // A table on disk has no tensor of all its rows: weight() and optimizer_states() throw Error for
   // it; rows() reads them wherever they lie.
   TableRows rows() const { return TableRows(state_); }
+  // Caches of tables that have one.
   TableCaches caches() const { return TableCaches(state_); }
 
+  // The rule that updates the table's rows, with its options and learning rate.
   const AnyRule& rule(int index) const;
   // lr times the table's lr_scale, for every table; lr itself, for one.
   void SetLearningRate(float lr);

@@ -21,10 +21,12 @@ namespace tessera {
 // An interaction turns pooled rows, or sequences, into [B, N].
 class PooledInteraction : public Module {
  public:
+  // Pooled rows [B, ΣD] -> [B, N].
   virtual Variable Forward(Context& ctx, const KeyedTensor& embeddings) const = 0;
 };
 class SequenceInteraction : public Module {
  public:
+  // The rows of each feature, [N_f, D] under the lengths of its B bags -> [B, N].
   virtual Variable Forward(
       Context& ctx, const std::vector<std::pair<std::string, JaggedTensor>>& embeddings) const = 0;
 };

@@ -31,6 +31,7 @@ class Optimizer {
 
   // Updates every parameter that has a gradient.
   virtual void Step(Context& ctx) = 0;
+  // Forgets the gradients of all parameters that are variables.
   virtual void ZeroGrad() = 0;
 
   // Keys of all that may have state: the parameters, in order, and what a WarmupOptimizer adds.
@@ -38,6 +39,7 @@ class Optimizer {
   // Those parameters that are variables, with their keys as names.
   virtual std::vector<NamedParameter> Variables() const = 0;
 
+  // The groups, with their options as they are now.
   virtual std::vector<ParamGroup> ParamGroups() const = 0;
   virtual int num_groups() const = 0;
   // Throw Error for a group that isn't there, or a rate that is no finite number.

@@ -37,6 +37,7 @@ class Shape {
   int rank() const { return rank_; }
   int64_t operator[](int i) const { return dims_[static_cast<size_t>(i)]; }
   int64_t& operator[](int i) { return dims_[static_cast<size_t>(i)]; }
+  // The product of the dims; 1 without any.
   int64_t numel() const;
   std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
   friend bool operator==(const Shape&, const Shape&) = default;
@@ -88,6 +89,7 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
   int64_t nbytes() const { return numel() * SizeOf(dtype_); }
+  // Whether the elements lie row-major, without gaps.
   bool is_contiguous() const;
   // Whether no other tensor or view shares the storage.
   bool unique() const { return storage_.use_count() == 1; }

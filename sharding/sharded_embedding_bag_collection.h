@@ -30,6 +30,8 @@ class ShardedEmbeddingBagCollection {
   // Columns in table order, then feature order in the table, as without shards. With inverse
   // indices B is the whole batch, and distinct bags alone travel.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
+  // The result of the next forward, where it was begun before the model comes to it
+  // (precomputed_forward.h): a pipeline sets it, and Forward takes it.
   PrecomputedForward<KeyedTensor>& ahead() { return ahead_; }
 
   // Forward in phases, between which other work can be done. All ranks make the same calls in the

@@ -28,6 +28,8 @@ class ShardedEmbeddingCollection {
 
   // Like EmbeddingCollection::Forward: rows in the order of this rank's own ids.
   NamedSequences Forward(Context& ctx, const KeyedJaggedTensor& features);
+  // The result of the next forward, where it was begun before the model comes to it
+  // (precomputed_forward.h): a pipeline sets it, and Forward takes it.
   PrecomputedForward<NamedSequences>& ahead() { return ahead_; }
 
   // Forward in phases, like ShardedEmbeddingBagCollection's.

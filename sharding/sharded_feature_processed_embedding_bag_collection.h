@@ -21,6 +21,8 @@ class ShardedFeatureProcessedEmbeddingBagCollection {
       std::unique_ptr<ShardedEmbeddingBagCollection> collection,
       std::unique_ptr<FeatureProcessor> processor);
 
+  // Processes this rank's features, then looks them up like ShardedEmbeddingBagCollection::Forward:
+  // [B, ΣD], B of this rank. Throws Error as the processor and the collection do. Every rank calls.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   // The processor's, each as prefix + "_feature_processors." + its name.

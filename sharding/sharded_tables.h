@@ -100,6 +100,7 @@ class ShardedTables {
   // the features; sequences: one [N_f, D] a feature.
   Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx, const KeyedJaggedTensor& kjt,
                                                    const InputDist& input);
+  // Both halves, one after the other.
   std::vector<Variable> Forward(Context& ctx, const KeyedJaggedTensor& kjt);
 
   // Like TableCaches'. Prefetch brings rows of this rank's parts, for the ids that came by the
@@ -133,9 +134,11 @@ class ShardedTables {
   // Flush and reset the caches of all parts() (embedding/table_caches.h).
   void Flush(Context& ctx) const;
   void ResetCaches(Context& ctx) const;
+  // lr times the table's lr_scale, for every table; lr itself, for one, in the order of tables().
+  // Every rank sets the same rates. REQUIRES: a table that is there.
   void SetLearningRate(float lr);
-  // Rate and step of one table, in the order of tables(); the same on every rank.
   void SetLearningRate(int table, float lr);
+  // Steps so far, as t of the rules: the same on every rank. set_iter sets that of every table.
   int64_t iter() const;
   void set_iter(int64_t iter);
   // Counter of this rank's parts; ranks hold different rows, so their counters differ.
@@ -143,6 +146,7 @@ class ShardedTables {
   void set_max_counter(float max_counter);
   // The largest over the ranks. Every rank calls.
   float LargestCounterSync(Context& ctx) const;
+  // Findings of the bounds check of this rank's own ids in mode WARNING; waits for the device.
   BoundsCheckReport bounds_check_report() const { return findings_.ReportSync(); }
 
  private:

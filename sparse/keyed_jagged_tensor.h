@@ -14,8 +14,12 @@
 // indices [F, B_full] say which bag of a key's (smaller) batch each full example reads.
 //
 // Copies share all parts, none of which changes once made. Lengths and offsets are made from each
-// other when first asked for, and kept. The constructor refuses what is malformed. Two threads may
-// use one only after Sync and a first look-up of a key.
+// other when first asked for, and kept. The constructor refuses what is malformed.
+//
+// Threads: what is made when first asked for (lengths, offsets, totals and the index of keys) is
+// made without a lock. After Sync all of it is there, and several threads, each with a context of
+// its own, may make every call but Unsync on one KJT and its copies. A KJT that a call returns
+// (Split, Permute, Concat, To, WithWeights, …) needs a Sync of its own for that.
 //
 // On a GPU the tensors lie there; keys, strides and the totals of keys (length_per_key) are on the
 // host. Known totals stay known through To, Split, Permute, Concat, FromJtDict and ToDict, which
@@ -73,7 +77,7 @@ struct KjtState {
   std::vector<int64_t> stride_per_key, lengths_offset_per_key;
   bool totals_known = false;  // the next two, a cache on a device
   std::vector<int64_t> length_per_key, offset_per_key;
-  std::unordered_map<std::string_view, int64_t> index;  // of keys, made when first asked for
+  std::unordered_map<std::string_view, int64_t> index;  // of keys, made by Sync or a look-up
 };
 }  // namespace internal
 
@@ -174,8 +178,8 @@ class KeyedJaggedTensor {
   // Finds length_per_key and offset_per_key on ctx's device, and waits for it unless they are
   // known.
   void FindTotals(Context& ctx) const;
-  // Sync makes lengths, offsets and totals of keys; it waits for a device if the totals are
-  // unknown. Unsync makes lengths and drops offsets.
+  // Sync makes lengths, offsets, totals and the index of keys, so that threads may share the KJT;
+  // it waits for a device if the totals are unknown. Unsync makes lengths and drops offsets.
   const KeyedJaggedTensor& Sync(Context& ctx) const;
   const KeyedJaggedTensor& Unsync(Context& ctx) const;
 

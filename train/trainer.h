@@ -108,6 +108,8 @@ class Trainer {
   // The configuration's, at least one.
   const std::vector<TrainTask>& tasks() const { return tasks_; }
 
+  // Epochs and steps that are done, the row that comes next, and what SetData and SetEvaluation
+  // have set.
   TrainingProgress progress() const;
   // Names the data that the rows of `progress` belong to (data_identity.h), for checkpoints saved
   // from now on.

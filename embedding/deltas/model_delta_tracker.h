@@ -62,6 +62,7 @@ class ModelDeltaTracker {
   std::vector<UniqueRows> GetUniqueIds(Context& ctx, const std::string& consumer) const;
   // Marks all rows touched so far as seen by the consumer.
   void Clear(const std::string& consumer);
+  // Clears for all consumers.
   void ClearAll();
 
   // Marks rows that changed by other ways than an update.
@@ -70,6 +71,7 @@ class ModelDeltaTracker {
   void TouchAll();  // of all tables
 
   const ModelDeltaTrackerOptions& options() const { return options_; }
+  // Bytes of memory that the tracking takes.
   int64_t bytes() const;
 
  private:

@@ -21,6 +21,8 @@ namespace tessera {
 template <typename Collection>
 class ItepCollection : public internal::ItepFront<Collection> {
  public:
+  // Puts the module in front of the collection. Throws Error unless its tables are those of the
+  // collection.
   ItepCollection(std::unique_ptr<Collection> collection, std::unique_ptr<GenericITEPModule> module)
       : internal::ItepFront<Collection>(
             std::move(collection), std::move(module),

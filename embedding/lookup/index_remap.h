@@ -57,6 +57,7 @@ class IndexRemap {
   int64_t rows() const { return rows_; }
   // The map or the slots, as above.
   const Tensor& data() const { return data_; }
+  // The map as kernels read it; valid while this is.
   RemapView view() const;
 
  private:

@@ -20,6 +20,7 @@ Variable DotInteraction(Context& ctx, const Variable& dense, const Variable& spa
 // An interaction as a part of a model: dense [B, D], sparse [B, F·D] -> [B, out_size()].
 class InteractionArch : public Module {
  public:
+  // dense [B, D], sparse [B, F·D] -> [B, out_size()]. Throws Error for shapes that don't fit.
   virtual Variable Forward(Context& ctx, const Variable& dense, const Variable& sparse) const = 0;
   virtual int64_t out_size() const = 0;
 };

@@ -41,6 +41,7 @@ class LayerNormLayer final : public Module {
   // REQUIRES: dim > 0.
   LayerNormLayer(Context& ctx, int64_t dim);
 
+  // [..., dim] -> the same shape.
   Variable Forward(Context& ctx, const Variable& x) const;
   // x·sigmoid(Forward(x)).
   Variable ForwardSwish(Context& ctx, const Variable& x) const;

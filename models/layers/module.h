@@ -17,6 +17,7 @@ class Module {
   virtual void AppendParameters(const std::string& prefix,
                                 std::vector<NamedParameter>& out) const = 0;
 
+  // AppendParameters of an empty list.
   std::vector<NamedParameter> Parameters(const std::string& prefix = "") const {
     std::vector<NamedParameter> parameters;
     AppendParameters(prefix, parameters);

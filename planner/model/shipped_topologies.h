@@ -15,6 +15,7 @@
 
 namespace tessera {
 
+// The names above.
 std::vector<std::string> ShippedTopologyNames();
 
 // Returns machine `name` with world_size ranks, local_world_size of them a node (0: 8 of more than

@@ -56,6 +56,7 @@ class CalibratedPerfEstimator final : public PerfEstimator {
 
 class CalibratedStorageEstimator final : public StorageEstimator {
  public:
+  // An estimator for this model on this topology's ranks, and no other.
   CalibratedStorageEstimator(const Topology& topology, const PlannerModel& model,
                              const CalibratedOptions& options = {});
 

@@ -68,6 +68,7 @@ class ShardedCheckpoint {
   const std::string& folder() const { return folder_; }
   const CheckpointIndex& index() const { return index_; }
   const CheckpointInfo& info() const { return index_.info; }
+  // Throws Error for a table that is not there.
   const CheckpointTable& table(const std::string& name) const;
 
   // Throws Error unless `into` is inside its table, and has the types and states that were saved,

@@ -39,6 +39,8 @@ class ShardedManagedCollisionEmbeddings {
   // Like Collection::Forward. Each training forward needs its backward before the next training
   // forward.
   Output Forward(Context& ctx, const KeyedJaggedTensor& features);
+  // The result of the next forward, where it was begun before the model comes to it
+  // (precomputed_forward.h): a pipeline sets it, and Forward takes it.
   PrecomputedForward<Output>& ahead() { return ahead_; }
 
   // Forward in phases. Raw ids of later batches may be on their way while one is trained; modules
@@ -50,6 +52,7 @@ class ShardedManagedCollisionEmbeddings {
   Awaitable<Output> ComputeAndOutputDist(Context& ctx, const KeyedJaggedTensor& features,
                                          InputDist input);
 
+  // The collection's tables, and the modules in front of them.
   ShardedTables& tables() { return embeddings_->tables(); }
   ShardedManagedCollisionModules& modules() { return *modules_; }
 

@@ -42,7 +42,7 @@ std::string PartPrefix(int64_t part);
 // Throws Error unless num_parts divides the table's rows.
 HashParts MakeHashParts(const std::string& table, int64_t rows, int64_t num_parts);
 // Makes the parts of a table; throws Error unless every shard has all columns of whole parts:
-// row_wise (RowWiseBuckets makes such plans), table_row_wise and table_wise can.
+// table_wise, row_wise (RowWiseBuckets) and table_row_wise (TableRowWiseBuckets) can.
 HashParts MakeHashParts(const TableShape& table, const TableSharding& sharding, int64_t num_parts);
 
 }  // namespace tessera

@@ -20,13 +20,11 @@ namespace tessera {
 
 struct ShardSizeOptions {
   int64_t min_partition = 128;  // columns of a block, at least
-  // The two below are for row_wise alone.
-  //
-  // Ranks get whole buckets of rows / num_buckets rows: the first num_buckets mod world_size ranks
-  // one more than the others.
+  // For row_wise and table_row_wise: ranks get whole buckets of rows / num_buckets rows, the first
+  // num_buckets mod ranks of them one more than the others.
   std::optional<int64_t> num_buckets = {};
-  // One a rank, in any unit: rank r gets ⌊buckets · memory_r / Σ memory⌋ buckets (of one row unless
-  // num_buckets says otherwise), the last rank what is left.
+  // For row_wise. One a rank, in any unit: rank r gets ⌊buckets · memory_r / Σ memory⌋ buckets (of
+  // one row unless num_buckets says otherwise), the last rank what is left.
   std::vector<double> device_memory_sizes = {};
 };
 

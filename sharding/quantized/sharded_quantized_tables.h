@@ -43,6 +43,7 @@ class ShardedQuantizedTables {
   // Like QuantizedTableBatchedEmbedding::Forward.
   QuantizedOutputs Forward(Context& ctx, const KeyedJaggedTensor& kjt) const;
 
+  // Features in the order of the outputs.
   const std::vector<EmbeddingFeature>& features() const;
   // Descriptions of the tables, without their rows.
   const std::vector<QuantizedTable>& tables() const;

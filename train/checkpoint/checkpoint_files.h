@@ -34,6 +34,7 @@ struct ChainFiles {
 // A number as the files' names have it: with at least eight digits.
 std::string FileNumber(int64_t number);
 
+// The files of a whole checkpoint, and of a delta, by their numbers.
 std::string BasePath(const std::string& folder, int64_t number);
 std::string DeltaPath(const std::string& folder, int64_t number);
 

@@ -155,6 +155,7 @@ class TrainPipeline {
   int64_t number_ = 0;
 };
 
+// Copies the next batch while one is trained.
 template <typename BatchT, typename Result>
 class TrainPipelineBase final : public TrainPipeline<BatchT, Result> {
  public:
@@ -162,6 +163,7 @@ class TrainPipelineBase final : public TrainPipeline<BatchT, Result> {
       : TrainPipeline<BatchT, Result>(ctx, std::move(loop), nullptr) {}
 };
 
+// Also sends the ids of the next batch to their ranks while one is trained.
 template <typename BatchT, typename Result>
 class TrainPipelineSparseDist final : public TrainPipeline<BatchT, Result> {
  public:

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_HTTP_BODY_PLAIN_REQUEST_H_
 #define TESSERA_SERVE_HTTP_BODY_PLAIN_REQUEST_H_
-// Reads the JSON of a small request as most clients write it, by simdjson: in a tenth of the time
-// that a tree of it takes, and what is computed of it.
+// Reads the JSON of a small request as most clients write it, by simdjson: with its elements in a
+// fifth to a quarter of the time that a tree and its readers take.
 #include <map>
 #include <optional>
 #include <string>
