@@ -46,12 +46,13 @@ KeyedJaggedTensor CheckedKjt(Context& ctx, const Case& c, Tensors& answer) {
     for (T& o : span) o = static_cast<T>(o - start);
     return start;
   });
-  Variable weights;
+  KeyedJaggedTensorArgs args{.keys = c.attrs.at("kjt").at("keys").get<std::vector<std::string>>(),
+                             .values = checked.ids.Rows(first, checked.ids.numel())};
+  args.offsets = offsets.To(ctx, ctx.device());
+  args.stride = c.attrs["kjt"].at("stride").get<int64_t>();
   if (const Tensor given = c.optional("kjt.weights"))
-    weights = Variable(given.Rows(first, given.numel()), /*requires_grad=*/true);
-  return KeyedJaggedTensor::FromOffsetsSync(
-      c.attrs.at("kjt").at("keys").get<std::vector<std::string>>(),
-      checked.ids.Rows(first, checked.ids.numel()), offsets.To(ctx, ctx.device()), weights);
+    args.weights = Variable(given.Rows(first, given.numel()), /*requires_grad=*/true);
+  return KeyedJaggedTensor(std::move(args));
 }
 
 KeyedJaggedTensor Input(Context& ctx, const Case& c, Tensors& answer) {
