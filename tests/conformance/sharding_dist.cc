@@ -118,8 +118,8 @@ std::vector<int64_t> BagsOfKey(const Case& c, const std::string& key, size_t ran
   return bags;
 }
 
-// What a rank received as a KJT with a key for each stream and source rank, then one of empty bags
-// for each of `bags` and source rank.
+// Makes a KJT of what a rank received: a key for each stream and source rank, then one of empty
+// bags for each of `bags` and source rank.
 KeyedJaggedTensor ByBlockAndRank(Context& ctx, const InputDist& dist,
                                  const std::vector<std::vector<int64_t>>& bags,
                                  const KeyedJaggedTensor& own) {
