@@ -81,16 +81,27 @@ void CheckPlan(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
     }
 }
 
+bool MayHaveFewer(const LaunchFlags& flags, int ranks) {
+  return flags.WithFewerRanks() && flags.min_ranks < ranks;
+}
+
+// Throws Error where fewer ranks, as a restart may have, do not all fill the groups or nodes
+// (`what`) whose size `flag` gives.
+void CheckFewerFill(const LaunchFlags& flags, int ranks, const char* flag, const char* what,
+                    int size) {
+  if (!MayHaveFewer(flags, ranks) || size == 1) return;
+  throw Error(
+      Format("{} {} beside --restart-ranks left: fewer than {} ranks, as may be left, do not all "
+             "fill {} of {}: give --restart-ranks all, or --min-ranks {}",
+             flag, size, ranks, what, size, ranks));
+}
+
 // Throws Error for sharding groups that do not fit the ranks, or fewer that a restart may have.
 void CheckGroups(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
   if (!train.sharding_group_size) return;
   const int size = *train.sharding_group_size;
   CheckGroupSize(ranks, size);
-  if (flags.WithFewerRanks() && flags.min_ranks < ranks && size > 1)
-    throw Error(
-        Format("--sharding-group-size {} beside --restart-ranks left: fewer than {} ranks, as may "
-               "be left, do not all fill groups of {}: give --restart-ranks all, or --min-ranks {}",
-               size, ranks, size, ranks));
+  CheckFewerFill(flags, ranks, "--sharding-group-size", "groups", size);
 }
 
 // Throws Error for nodes that the ranks, or fewer that a restart may have, do not fill.
@@ -98,16 +109,12 @@ void CheckNodes(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
   if (!train.ranks_per_node) return;
   const int size = *train.ranks_per_node;
   if (ranks % size != 0) throw Error(NodesError(ranks, size));
-  if (flags.WithFewerRanks() && flags.min_ranks < ranks && size > 1)
-    throw Error(
-        Format("--ranks-per-node {} beside --restart-ranks left: fewer than {} ranks, as may be "
-               "left, do not all fill nodes of {}: give --restart-ranks all, or --min-ranks {}",
-               size, ranks, size, ranks));
+  CheckFewerFill(flags, ranks, "--ranks-per-node", "nodes", size);
 }
 
 // Throws Error for a record, which is of one number of ranks, beside fewer that may be left.
 void CheckRecord(const LaunchFlags& flags, const TrainFlags& train, int ranks) {
-  if (train.verify.empty() || !flags.WithFewerRanks() || flags.min_ranks >= ranks) return;
+  if (train.verify.empty() || !MayHaveFewer(flags, ranks)) return;
   throw Error(
       Format("--verify {} beside --restart-ranks left: the record is of {} ranks, and sums of the "
              "fewer that may be left are in another order: give --restart-ranks all, or "

@@ -1,8 +1,9 @@
 #ifndef TESSERA_TESTS_FUZZ_SAME_BATCHES_H_
 #define TESSERA_TESTS_FUZZ_SAME_BATCHES_H_
 // Whether two ways to read rows give the same ones.
-#include "data/data_source.h"
-#include "runtime/context.h"
+#include <algorithm>
+
+#include "tests/data/testing/batch_tensors.h"
 
 namespace tessera::fuzz {
 
@@ -13,12 +14,11 @@ inline bool SameTensors(const Tensor& a, const Tensor& b) {
 
 // Compares tensors bit by bit, not where the rows came from.
 inline bool SameBatches(Context& ctx, const Batch& a, const Batch& b) {
-  const KeyedJaggedTensor &f = a.features, &g = b.features;
-  return SameTensors(a.dense, b.dense) && SameTensors(a.labels, b.labels) &&
-         SameTensors(a.weights, b.weights) && SameTensors(a.time, b.time) && f.keys() == g.keys() &&
-         SameTensors(f.values(), g.values()) && SameTensors(f.lengths(ctx), g.lengths(ctx)) &&
-         f.is_weighted() == g.is_weighted() &&
-         (!f.is_weighted() || SameTensors(f.weights().value(), g.weights().value()));
+  return a.features.keys() == b.features.keys() &&
+         std::ranges::equal(testing::NamedTensorsOf(ctx, a), testing::NamedTensorsOf(ctx, b),
+                            [](const auto& one, const auto& other) {
+                              return SameTensors(one.second, other.second);
+                            });
 }
 
 }  // namespace tessera::fuzz

@@ -3,8 +3,7 @@
 // Whether two batches have the same tensors, bit by bit.
 #include <gtest/gtest.h>
 
-#include "data/data_source.h"
-#include "runtime/context.h"
+#include "tests/data/testing/batch_tensors.h"
 
 namespace tessera::testing {
 
@@ -18,16 +17,11 @@ inline void ExpectSameTensor(const Tensor& a, const Tensor& b, const char* what)
 
 // Tensors alone, not where the rows came from.
 inline void ExpectSameBatch(Context& ctx, const Batch& a, const Batch& b) {
-  ExpectSameTensor(a.dense, b.dense, "dense");
-  ExpectSameTensor(a.labels, b.labels, "labels");
-  ExpectSameTensor(a.weights, b.weights, "weights of rows");
-  ExpectSameTensor(a.time, b.time, "time");
   EXPECT_EQ(a.features.keys(), b.features.keys());
-  ExpectSameTensor(a.features.values(), b.features.values(), "ids");
-  ExpectSameTensor(a.features.lengths(ctx), b.features.lengths(ctx), "lengths");
   ASSERT_EQ(a.features.is_weighted(), b.features.is_weighted());
-  if (a.features.is_weighted())
-    ExpectSameTensor(a.features.weights().value(), b.features.weights().value(), "weights of ids");
+  const auto tensors = NamedTensorsOf(ctx, a), others = NamedTensorsOf(ctx, b);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    ExpectSameTensor(tensors[i].second, others[i].second, tensors[i].first);
 }
 
 }  // namespace tessera::testing
