@@ -25,10 +25,10 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kCalibrateDescription[] =
     "Measure this machine for the planner: what lookup, update, exchanges and dense layers cost a "
     "rank, in under two minutes.";
-constexpr char kFooter[] =
+constexpr char kCalibrateFooter[] =
     "\nExamples:\n"
     "  tessera calibrate --ranks 2 -o topology.json\n"
     "  mpirun -n 4 tessera calibrate -o topology.json\n"
@@ -38,20 +38,20 @@ constexpr char kFooter[] =
     "be edited) and has a section `profile` with what was measured; tessera plan --topology reads "
     "both.\n";
 
-struct Flags {
+struct CalibrateFlags {
   std::string device = "cpu", comm = "auto", out;
   int ranks = 0, threads = 0, cores = 0;
   bool json = false, quick = false;
 };
 
 // One rank for each GPU, or for each core; at least 2, so that there are exchanges.
-int ChooseRanks(const Flags& flags) {
+int ChooseRanks(const CalibrateFlags& flags) {
   if (flags.ranks > 0) return flags.ranks;
   return std::max(
       2, ParseDevice(flags.device).type == DeviceType::kCuda ? CudaDeviceCount() : MachineCores());
 }
 
-ContextOptions MakeContextOptions(const Flags& flags, const Communicator& comm) {
+ContextOptions MakeContextOptions(const CalibrateFlags& flags, const Communicator& comm) {
   const int threads =
       UnderMpirun() ? DefaultThreads(MpiLocalSize()) : DefaultThreads() / comm.size();
   ContextOptions options;
@@ -60,7 +60,7 @@ ContextOptions MakeContextOptions(const Flags& flags, const Communicator& comm) 
   return options;
 }
 
-CalibrateOptions OptionsOf(const Flags& flags, MeasureProgress& progress) {
+CalibrateOptions OptionsOf(const CalibrateFlags& flags, MeasureProgress& progress) {
   CalibrateOptions options;
   options.cores = flags.cores;
   if (flags.quick) {
@@ -76,7 +76,7 @@ CalibrateOptions OptionsOf(const Flags& flags, MeasureProgress& progress) {
 }
 
 // Measures the machine; the profile is present on the process that reports it.
-std::optional<MachineProfile> Measure(const Flags& flags) {
+std::optional<MachineProfile> Measure(const CalibrateFlags& flags) {
   std::optional<MachineProfile> profile;
   MeasureProgress progress;
   const auto measure = [&](Communicator& comm) {
@@ -176,7 +176,7 @@ std::string Report(const MachineProfile& p) {
   return text;
 }
 
-int Run(const Flags& flags) {
+int Run(const CalibrateFlags& flags) {
   Outputs(/*overwrite=*/false).AddReport(flags.out, kTopology);
   CheckComm(flags.comm, flags.device);
   if (flags.json) NotesToStandardError();
@@ -195,8 +195,8 @@ int Run(const Flags& flags) {
 }  // namespace
 
 void AddCalibrateCommand(Command app) {
-  Command command = app.AddCommand("calibrate", kDescription);
-  const auto f = std::make_shared<Flags>();
+  Command command = app.AddCommand("calibrate", kCalibrateDescription);
+  const auto f = std::make_shared<CalibrateFlags>();
   const auto count = NumbersFrom(1, 1 << 16);
   command.Add("--device", f->device, "Measure tables that lie on cpu or cuda")
       .ShowDefault()
@@ -223,7 +223,7 @@ void AddCalibrateCommand(Command app) {
               "Print the topology as JSON instead of tables; this is a switch, and takes no "
               "FILE as --json of train, plan and predict does (--out FILE writes the same)");
   command.Add("-o,--out", f->out, "Write the topology to this file").Value("FILE");
-  command.Footer(kFooter);
+  command.Footer(kCalibrateFooter);
   command.Run([f] { return Run(*f); });
 }
 

@@ -16,11 +16,11 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kCompactDescription[] =
     "Make one whole checkpoint of a folder of tessera train --incremental: in the folder, in "
     "place of its deltas, or, with --out, as a file elsewhere.";
 
-struct Flags {
+struct CompactFlags {
   std::string folder, out;
   int64_t keep = 0;
   bool overwrite = false;
@@ -35,7 +35,7 @@ void CheckForm(const std::string& path) {
 }
 
 // Compacts the chain, and returns what it has written: a file, or a folder of ranks.
-std::string Written(const Flags& flags, bool of_ranks) {
+std::string Written(const CompactFlags& flags, bool of_ranks) {
   if (!flags.out.empty()) {
     if (of_ranks) SayChangedStatistics(OpenRankChain(flags.folder).index());
     WriteWhole(ReadCheckpoint(flags.folder), flags.out);
@@ -59,7 +59,7 @@ int64_t BytesOf(const std::string& path) {
   return bytes;
 }
 
-int Compact(const Flags& flags) {
+int Compact(const CompactFlags& flags) {
   CheckForm(flags.folder);
   Outputs outputs(flags.overwrite, {flags.folder});
   if (flags.out.empty())
@@ -80,8 +80,8 @@ int Compact(const Flags& flags) {
 }  // namespace
 
 void AddCompactCommand(Command app) {
-  Command command = app.AddCommand("compact", kDescription);
-  const auto f = std::make_shared<Flags>();
+  Command command = app.AddCommand("compact", kCompactDescription);
+  const auto f = std::make_shared<CompactFlags>();
   command.Add("folder", f->folder, "The folder of a tessera train --incremental")
       .Required()
       .Value("DIR");

@@ -26,10 +26,10 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kDescribeDescription[] =
     "Look at rows of your own (jsonl, csv, tsv): print what their columns hold, and propose a "
     "configuration that trains on them.";
-constexpr char kFooter[] =
+constexpr char kDescribeFooter[] =
     "\nExamples:\n"
     "  tessera describe clicks.csv -o clicks.json\n"
     "  tessera train --config clicks.json --data clicks.csv --train-rows 0:9000\n"
@@ -41,7 +41,7 @@ constexpr char kFooter[] =
     "ten rows each, so that about one in ten shares its row with another.\n"
     "\"distinct\" is exact up to 8,192 values, and an estimate within some percent beyond.\n";
 
-struct Flags {
+struct DescribeFlags {
   ProfileOptions profile;
   std::vector<std::string> paths;
   std::string config, format, delimiter, out, json, label;
@@ -63,7 +63,7 @@ std::shared_ptr<const DataSchema> SchemaOf(const std::string& path) {
   return data.schema;
 }
 
-ProfileOptions MakeOptions(const Flags& flags, RowProgress& progress) {
+ProfileOptions MakeOptions(const DescribeFlags& flags, RowProgress& progress) {
   ProfileOptions options = flags.profile;
   options.paths = ExpandPaths(flags.paths);
   for (const std::string& path : options.paths)
@@ -126,7 +126,7 @@ bool HasRefusedLines(const RowsProfile& profile, const std::vector<ProposedColum
   return refused;
 }
 
-void SayNext(const Flags& flags, const RowsProfile& profile,
+void SayNext(const DescribeFlags& flags, const RowsProfile& profile,
              const std::vector<ProposedColumn>& columns) {
   std::vector<std::string> command = {"tessera", "train", "--config", flags.out, "--data"};
   command.insert(command.end(), flags.paths.begin(), flags.paths.end());
@@ -139,7 +139,7 @@ void SayNext(const Flags& flags, const RowsProfile& profile,
        {{"path", flags.out}});
 }
 
-int Describe(const Flags& flags) {
+int Describe(const DescribeFlags& flags) {
   Outputs outputs(flags.overwrite, flags.paths);
   outputs.AddFile(flags.out);
   outputs.AddReport(flags.json, kColumnsReport);
@@ -174,8 +174,8 @@ int Describe(const Flags& flags) {
 }  // namespace
 
 void AddDescribeCommand(Command app) {
-  Command command = app.AddCommand("describe", kDescription);
-  const auto f = std::make_shared<Flags>();
+  Command command = app.AddCommand("describe", kDescribeDescription);
+  const auto f = std::make_shared<DescribeFlags>();
   command
       .Add("files", f->paths,
            "Files of rows, plain, .gz or .zst; several are one data set (\"part_*.csv\" too)")
@@ -214,7 +214,7 @@ void AddDescribeCommand(Command app) {
       .Excludes(config);
   command.Add("--json", f->json, "Write what the columns hold to this file as JSON").Value("FILE");
   AddOverwriteFlag(command, f->overwrite);
-  command.Footer(kFooter);
+  command.Footer(kDescribeFooter);
   command.Run([f] { return Describe(*f); });
 }
 

@@ -26,10 +26,10 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kExportDescription[] =
     "Write a checkpoint of any form as one safetensors file with whole tables, as a training "
     "without ranks saves it; or its changes to a model directory as the directory's next delta.";
-constexpr char kFooter[] =
+constexpr char kExportFooter[] =
     "\n"
     "Examples:\n"
     "  tessera export folder_of_ranks --out model.safetensors\n"
@@ -41,7 +41,7 @@ constexpr char kFooter[] =
     "delta-VERSION.safetensors. A running tessera serve takes it while it answers. If the "
     "directory is on another machine, copy the file there under another name, then rename it.\n";
 
-struct Flags {
+struct ExportFlags {
   std::vector<std::string> set;
   std::string checkpoint, out, delta, config, nan = "error";
   int threads = 0;
@@ -71,7 +71,7 @@ void Report(const serve::WrittenDelta& delta) {
 
 // Throws unless the delta goes on from the model's own training. A checkpoint or model that does
 // not say how far it was trained passes.
-void CheckGoesOn(const Flags& flags, const serve::ServedModel& model,
+void CheckGoesOn(const ExportFlags& flags, const serve::ServedModel& model,
                  const Checkpoint& checkpoint) {
   const auto &before = model.spec().trained, after = serve::TrainedOf(checkpoint);
   if (!before || !after || (before->seed == after->seed && before->step <= after->step)) return;
@@ -90,7 +90,7 @@ void CheckModelDirectory(const std::string& path) {
                      Described(SavedForm::kModelDirectory)));
 }
 
-int ExportDelta(const Flags& flags) {
+int ExportDelta(const ExportFlags& flags) {
   CheckModelDirectory(flags.delta);
   const std::optional<TrainConfig> config = ReadConfigIfGiven(flags.config, flags.set);
   Outputs outputs(flags.overwrite, {flags.checkpoint, flags.config});
@@ -105,7 +105,7 @@ int ExportDelta(const Flags& flags) {
   return 0;
 }
 
-int ExportFile(const Flags& flags, const Checkpoint& from, const std::string& counted) {
+int ExportFile(const ExportFlags& flags, const Checkpoint& from, const std::string& counted) {
   double seconds = 0;
   {
     ByteProgress progress;
@@ -120,7 +120,7 @@ int ExportFile(const Flags& flags, const Checkpoint& from, const std::string& co
   return 0;
 }
 
-int Export(const Flags& flags) {
+int Export(const ExportFlags& flags) {
   if (!flags.delta.empty()) return ExportDelta(flags);
   if (flags.out.empty()) throw Error("give --out FILE or --delta DIR to say what is written");
   Outputs outputs(flags.overwrite, {flags.checkpoint});
@@ -137,8 +137,8 @@ int Export(const Flags& flags) {
 }  // namespace
 
 void AddExportCommand(Command app) {
-  Command command = app.AddCommand("export", kDescription);
-  const auto f = std::make_shared<Flags>();
+  Command command = app.AddCommand("export", kExportDescription);
+  const auto f = std::make_shared<ExportFlags>();
   command.Add("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
       .Required()
       .Value("PATH");
@@ -173,7 +173,7 @@ void AddExportCommand(Command app) {
       .Needs(delta)
       .Value("N");
   AddOverwriteFlag(command, f->overwrite);
-  command.Footer(kFooter);
+  command.Footer(kExportFooter);
   command.Run([f] { return Export(*f); });
 }
 

@@ -13,10 +13,10 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kGenerateDescription[] =
     "Write synthetic clicks in the Criteo layout, and print the best AUC and log-loss that any "
     "model can reach on them.";
-constexpr char kFooter[] =
+constexpr char kGenerateFooter[] =
     "\n"
     "Example:\n"
     "  tessera generate --rows 200000 clicks.tsv\n"
@@ -24,14 +24,14 @@ constexpr char kFooter[] =
     "Row n depends on the options and n alone: with the same options, --first 200000 writes more "
     "rows of the same click model.\n";
 
-struct Flags {
+struct GenerateFlags {
   std::string path;
   int64_t rows = 100000, first = 0;
   ClickModelOptions model;
   bool overwrite = false;
 };
 
-int Generate(const Flags& flags) {
+int Generate(const GenerateFlags& flags) {
   Outputs outputs(flags.overwrite);
   outputs.AddFile(flags.path);
   const ClickModel model(flags.model);
@@ -51,8 +51,8 @@ int Generate(const Flags& flags) {
 }  // namespace
 
 void AddGenerateCommand(Command app) {
-  Command command = app.AddCommand("generate", kDescription);
-  const auto f = std::make_shared<Flags>();
+  Command command = app.AddCommand("generate", kGenerateDescription);
+  const auto f = std::make_shared<GenerateFlags>();
   const auto count = [](int64_t low) { return NumbersFrom(low, int64_t{1} << 50); };
   command.ShowDefaults();
   command.Add("file", f->path, "File to write: plain, or gzip if its name ends in .gz")
@@ -72,7 +72,7 @@ void AddGenerateCommand(Command app) {
            "Standard deviation of the logit: the larger, the better clicks can be predicted")
       .Value("X");
   AddOverwriteFlag(command, f->overwrite);
-  command.Footer(kFooter);
+  command.Footer(kGenerateFooter);
   command.Run([f] { return Generate(*f); });
 }
 

@@ -30,13 +30,13 @@
 namespace tessera::cli {
 namespace {
 
-struct Flags {
+struct PredictFlags {
   std::vector<std::string> set;
   std::string model, checkpoint, config, json, out, memory_limit, part = ToString(RowPart::kAll);
   ScoredRows rows;
 };
 
-struct Outcome {
+struct PredictOutcome {
   EvaluationValues metrics;
   Latencies latencies;
   std::string scores;  // a heading and a line a row, if they are asked for
@@ -60,10 +60,10 @@ void AppendScores(std::span<const float> answers, size_t tasks, std::string& lin
     lines += Format("{:.9g}{}", answers[i], (i + 1) % tasks == 0 ? '\n' : '\t');
 }
 
-Outcome PredictAll(const Flags& flags, RowScorer& model) {
+PredictOutcome PredictAll(const PredictFlags& flags, RowScorer& model) {
   SayPart(flags.rows, model, flags.model);
   WarnOfRepeatedFiles(flags.rows.data);
-  Outcome outcome;
+  PredictOutcome outcome;
   if (!flags.out.empty()) outcome.scores = ScoresHeading(model.tasks());
   EvaluationMeter meter(model.tasks());
   const auto source = OpenScoredRows(flags.rows, model.inputs(), flags.model);
@@ -85,12 +85,12 @@ Outcome PredictAll(const Flags& flags, RowScorer& model) {
   return outcome;
 }
 
-std::optional<TrainConfig> ReadConfig(const Flags& flags) {
+std::optional<TrainConfig> ReadConfig(const PredictFlags& flags) {
   if (flags.checkpoint.empty()) return ConfigForModel(flags.model, flags.config, flags.set);
   return ReadConfigIfGiven(flags.config, flags.set);
 }
 
-std::string AsJson(const Flags& flags, const Outcome& outcome) {
+std::string AsJson(const PredictFlags& flags, const PredictOutcome& outcome) {
   nlohmann::ordered_json json;
   AddEvaluation(json, outcome.metrics);
   json.update({{"examples", outcome.rows},
@@ -110,7 +110,7 @@ std::string AsJson(const Flags& flags, const Outcome& outcome) {
   return json.dump(2) + "\n";
 }
 
-void SayMetrics(const Flags& flags, const Outcome& outcome) {
+void SayMetrics(const PredictFlags& flags, const PredictOutcome& outcome) {
   const EvaluationValues& values = outcome.metrics;
   const std::string examples = Counted(outcome.rows, "example");
   if (flags.rows.no_labels)
@@ -123,7 +123,7 @@ void SayMetrics(const Flags& flags, const Outcome& outcome) {
                 Fixed(values.normalized_entropy, 4).c_str(), Fixed(values.calibration, 4).c_str());
 }
 
-void Say(const Flags& flags, const Outcome& outcome) {
+void Say(const PredictFlags& flags, const PredictOutcome& outcome) {
   SayMetrics(flags, outcome);
   if (outcome.not_finite > 0)
     Warn(Format("{} of {} scores are not finite (NaN or infinite): AUC and log-loss mean nothing",
@@ -139,7 +139,7 @@ void Say(const Flags& flags, const Outcome& outcome) {
               static_cast<long long>(flags.rows.batch_size), outcome.latencies.Text().c_str());
 }
 
-void CheckOutputs(const Flags& flags) {
+void CheckOutputs(const PredictFlags& flags) {
   std::vector<std::string> reads = flags.rows.data;
   reads.insert(reads.end(), {flags.model, flags.checkpoint, flags.config});
   Outputs outputs(/*overwrite=*/false, std::move(reads));
@@ -147,7 +147,7 @@ void CheckOutputs(const Flags& flags) {
   outputs.AddReport(flags.out, kScores);
 }
 
-int Predict(Flags& flags) {
+int Predict(PredictFlags& flags) {
   flags.rows.unknown_items = std::make_shared<UnknownItems>();
   flags.rows.part = ParseRowPart(flags.part);
   CheckOutputs(flags);
@@ -162,7 +162,7 @@ int Predict(Flags& flags) {
     model.CheckHasMetrics("--checkpoint");
     CheckScoringMemory(ReadCheckpoint(flags.checkpoint), config, there);
   }
-  Outcome outcome = PredictAll(flags, model);
+  PredictOutcome outcome = PredictAll(flags, model);
   CheckAnyScored(flags.rows, outcome.rows > 0);
   Say(flags, outcome);
   SayAllRows(flags.rows, model.inputs().data.split.has_value());
@@ -187,7 +187,7 @@ void AddPredictCommand(Command app) {
       "predict",
       "Score rows with a model directory or a checkpoint: metrics of each task, scores, and "
       "latencies.");
-  const auto f = std::make_shared<Flags>();
+  const auto f = std::make_shared<PredictFlags>();
   command
       .Add("model", f->model,
            "A model directory of tessera quantize, or a checkpoint of tessera train in any "

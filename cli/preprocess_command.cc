@@ -24,10 +24,10 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kPreprocessDescription[] =
     "Prepare rows for training, once: text of Criteo or of any schema parsed, ids numbered or "
     "hashed, rows shuffled, in files that training maps into memory.";
-constexpr char kFooter[] =
+constexpr char kPreprocessFooter[] =
     "\n"
     "Examples:\n"
     "  tessera preprocess clicks.tsv -o clicks\n"
@@ -66,7 +66,7 @@ constexpr char kFooter[] =
     "which takes about the space of the text and is removed in the end. Memory stays near "
     "--memory-mib.\n";
 
-struct Flags {
+struct PreprocessFlags {
   std::vector<std::string> set;
   PreprocessOptions options;
   std::string to = "folder", missing = "own", dense = "log1p", config;
@@ -75,7 +75,7 @@ struct Flags {
   bool overwrite = false;
 };
 
-PreprocessOptions MakeOptions(const Flags& flags) {
+PreprocessOptions MakeOptions(const PreprocessFlags& flags) {
   PreprocessOptions options = flags.options;
   options.to = flags.to == "npy" ? PreprocessOutput::kNpy : PreprocessOutput::kFolder;
   options.missing = ParseMissingValues(flags.missing);
@@ -107,7 +107,7 @@ std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
 }
 
 // Throws Error for a configuration whose rows are no text with a data schema.
-[[noreturn]] void RefuseFormat(const Flags& flags, const TrainConfig& config) {
+[[noreturn]] void RefuseFormat(const PreprocessFlags& flags, const TrainConfig& config) {
   const DataFormat format = config.data.format;
   const bool is_criteo = format == DataFormat::kCriteo || format == DataFormat::kPlanted;
   throw Error(
@@ -119,7 +119,7 @@ std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
                        : ""));
 }
 
-ParseRowsOptions MakeParseOptions(const Flags& flags) {
+ParseRowsOptions MakeParseOptions(const PreprocessFlags& flags) {
   const TrainConfig config = ReadConfigFile(flags.config, flags.set);
   if (config.data.schema == nullptr || !config.data.schema->is_text()) RefuseFormat(flags, config);
   return {.inputs = flags.options.inputs,
@@ -136,7 +136,7 @@ ParseRowsOptions MakeParseOptions(const Flags& flags) {
 
 // Calls work(on_progress) and prints what it reports.
 template <typename Work>
-int RunWith(const Flags& flags, Work&& work) {
+int RunWith(const PreprocessFlags& flags, Work&& work) {
   std::vector<std::string> reads = flags.options.inputs;
   reads.push_back(flags.config);
   Outputs outputs(flags.overwrite, std::move(reads));
@@ -166,7 +166,7 @@ int RunWith(const Flags& flags, Work&& work) {
   return 0;
 }
 
-int Run(const Flags& flags) {
+int Run(const PreprocessFlags& flags) {
   if (!flags.config.empty()) {
     const ParseRowsOptions options = MakeParseOptions(flags);
     return RunWith(flags, [&](const auto& on_progress) { return ParseRows(options, on_progress); });
@@ -178,7 +178,7 @@ int Run(const Flags& flags) {
 }
 
 // A schema decides these things, or rows with bags do not have them: --config refuses the flags.
-void AddIdFlags(Command command, Flags& f, const Flag& config) {
+void AddIdFlags(Command command, PreprocessFlags& f, const Flag& config) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 60);
   command
       .Add("--contiguous", f.options.contiguous,
@@ -213,7 +213,7 @@ void AddIdFlags(Command command, Flags& f, const Flag& config) {
       .Excludes(config);
 }
 
-void AddOrderFlags(Command command, Flags& f) {
+void AddOrderFlags(Command command, PreprocessFlags& f) {
   command.Add("--shuffle", f.options.shuffle, "Put all rows in random order");
   command.Add("--keep-last", f.options.keep_last,
               "With --shuffle: the rows of the last input stay as they are, behind the "
@@ -223,7 +223,7 @@ void AddOrderFlags(Command command, Flags& f) {
       .Value("N");
 }
 
-void AddOutputFlags(Command command, Flags& f, const Flag& config) {
+void AddOutputFlags(Command command, PreprocessFlags& f, const Flag& config) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
   command.Add("-o,--out,--output", f.options.output, "Write to this folder")
       .Required()
@@ -246,8 +246,8 @@ void AddOutputFlags(Command command, Flags& f, const Flag& config) {
 }  // namespace
 
 void AddPreprocessCommand(Command app) {
-  Command command = app.AddCommand("preprocess", kDescription);
-  const auto f = std::make_shared<Flags>();
+  Command command = app.AddCommand("preprocess", kPreprocessDescription);
+  const auto f = std::make_shared<PreprocessFlags>();
   command.ShowDefaults();
   command.Add("input", f->options.inputs, "Read these rows: text, npy days, or folders of rows")
       .ShowDefault("")
@@ -265,7 +265,7 @@ void AddPreprocessCommand(Command app) {
   AddIdFlags(command, *f, config);
   AddSkipBadLinesFlag(command, f->options.skip_bad_lines);
   AddOverwriteFlag(command, f->overwrite);
-  command.Footer(kFooter);
+  command.Footer(kPreprocessFooter);
   command.Run([f] { return Run(*f); });
 }
 

@@ -30,10 +30,10 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kQuantizeDescription[] =
     "Make a model directory of a checkpoint, with rows of fewer bits, for tessera predict, tessera "
     "serve and programs.";
-constexpr char kFooter[] =
+constexpr char kQuantizeFooter[] =
     "\n"
     "Examples:\n"
     "  tessera quantize model.safetensors -o model --bits 8\n"
@@ -52,7 +52,7 @@ constexpr char kFooter[] =
     "such rows read the default row, or add nothing, as unknown ids do. A dense part stored as "
     "f16 is computed in f32. --budget counts the rows before any is dropped.\n";
 
-struct Flags {
+struct QuantizeFlags {
   std::vector<std::string> set;
   std::string checkpoint, out, bits = "8", codec, config, default_row = "none", nan = "error",
                                dense = "f32", remap = "array", part = ToString(RowPart::kAll);
@@ -75,7 +75,7 @@ RowCodec CodecOfBits(const std::string& bits) {
   throw Error(Format("--bits {}: expected 32, 16, 8, 4, 2 or fp8", bits));
 }
 
-serve::WriteModelOptions MakeOptions(const Flags& flags) {
+serve::WriteModelOptions MakeOptions(const QuantizeFlags& flags) {
   serve::WriteModelOptions options;
   options.codec = flags.codec.empty() ? CodecOfBits(flags.bits) : ParseRowCodec(flags.codec);
   options.default_row = serve::ParseDefaultRow(flags.default_row);
@@ -171,7 +171,7 @@ void SayPadding(const serve::WrittenModel& model) {
   }
 }
 
-EvaluationValues ScoresOf(RowScorer scorer, const Flags& flags) {
+EvaluationValues ScoresOf(RowScorer scorer, const QuantizeFlags& flags) {
   scorer.CheckHasMetrics("--data");
   const EvaluationValues scores =
       scorer.ScoreAll(*OpenScoredRows(flags.scored, scorer.inputs(), flags.checkpoint));
@@ -181,7 +181,8 @@ EvaluationValues ScoresOf(RowScorer scorer, const Flags& flags) {
 }
 
 // The checkpoint's scores on --data, before anything is written; absent without --data.
-std::optional<EvaluationValues> ScoresOfCheckpoint(const Flags& flags, const Checkpoint& checkpoint,
+std::optional<EvaluationValues> ScoresOfCheckpoint(const QuantizeFlags& flags,
+                                                   const Checkpoint& checkpoint,
                                                    const std::optional<TrainConfig>& config) {
   if (flags.scored.data.empty()) return {};
   RowScorer scorer(checkpoint, config, flags.threads);
@@ -191,7 +192,8 @@ std::optional<EvaluationValues> ScoresOfCheckpoint(const Flags& flags, const Che
 }
 
 // Prints how much of the checkpoint's AUC the model lost.
-void ReportLoss(const Flags& flags, const std::string& model, const EvaluationValues& before) {
+void ReportLoss(const QuantizeFlags& flags, const std::string& model,
+                const EvaluationValues& before) {
   const EvaluationValues after =
       ScoresOf(RowScorer(model, {}, {.threads = std::max(flags.threads, 1)}), flags);
   std::printf("%s\n", QualityLossText(before, after).c_str());
@@ -219,7 +221,7 @@ bool HasHadVersions(const std::string& folder) {
 }
 
 // The directory that is written: --out, or its next version in a folder of versions.
-std::string DirectoryOf(const Flags& flags, serve::WriteModelOptions& options) {
+std::string DirectoryOf(const QuantizeFlags& flags, serve::WriteModelOptions& options) {
   if (const auto place = PlaceOfVersion(flags.out))
     throw Error(
         Format("{}: it is version {} of {}, and stays what it is: give -o {}, which gets "
@@ -237,7 +239,7 @@ std::string DirectoryOf(const Flags& flags, serve::WriteModelOptions& options) {
   return PathIn(flags.out, std::to_string(options.version));
 }
 
-int Quantize(Flags& flags) {
+int Quantize(QuantizeFlags& flags) {
   flags.scored.part = ParseRowPart(flags.part);
   serve::WriteModelOptions options = MakeOptions(flags);
   const std::optional<TrainConfig> config = ReadConfigIfGiven(flags.config, flags.set);
@@ -272,7 +274,7 @@ int Quantize(Flags& flags) {
   return 0;
 }
 
-void AddPruneFlags(Command command, Flags& f) {
+void AddPruneFlags(Command command, QuantizeFlags& f) {
   command
       .Add("--prune", f.prune.share,
            "Drop this fraction of each table's rows, those of the smallest norms")
@@ -290,7 +292,7 @@ void AddPruneFlags(Command command, Flags& f) {
       .Value("array|hash");
 }
 
-void AddScoreFlags(Command command, Flags& f) {
+void AddScoreFlags(Command command, QuantizeFlags& f) {
   command
       .Add("--data", f.scored.data,
            "Score these rows with the checkpoint and the model, and print how much AUC (of a task "
@@ -302,7 +304,7 @@ void AddScoreFlags(Command command, Flags& f) {
   AddPartFlag(command, "Score only, of --data,", f.part).Needs("--data");
 }
 
-void AddCodecFlags(Command command, Flags& f) {
+void AddCodecFlags(Command command, QuantizeFlags& f) {
   Flag bits =
       command
           .Add("--bits", f.bits,
@@ -336,8 +338,8 @@ void AddCodecFlags(Command command, Flags& f) {
 }  // namespace
 
 void AddQuantizeCommand(Command app) {
-  Command command = app.AddCommand("quantize", kDescription);
-  const auto f = std::make_shared<Flags>();
+  Command command = app.AddCommand("quantize", kQuantizeDescription);
+  const auto f = std::make_shared<QuantizeFlags>();
   command.Add("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
       .Required()
       .Value("PATH");
@@ -377,7 +379,7 @@ void AddQuantizeCommand(Command app) {
   command.Add("--new-inputs", f->new_inputs,
               "Let the directory's next version read other inputs than the one that is "
               "there: another number of dense values, or other features");
-  command.Footer(kFooter);
+  command.Footer(kQuantizeFooter);
   command.Run([f] { return Quantize(*f); });
 }
 

@@ -33,7 +33,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Flags {
+struct RecallFlags {
   std::string model, config, json, memory_limit;
   std::vector<std::string> set;
   ScoredRows rows;
@@ -130,7 +130,7 @@ struct Baselines {
   ItemNeighbours neighbours;
 };
 
-struct Outcome {
+struct RecallOutcome {
   int64_t candidates = 0;
   int64_t left_out = 0;  // rows without a candidate of their own
   RetrievalValues model;
@@ -142,7 +142,7 @@ struct Outcome {
 // model's rows cut are read whole beside them.
 class RecallRun {
  public:
-  RecallRun(const Flags& flags, const TrainConfig& config, Trainer& trainer)
+  RecallRun(const RecallFlags& flags, const TrainConfig& config, Trainer& trainer)
       : flags_(flags),
         ctx_({.threads = flags.rows.threads}),
         features_(CatalogueFeaturesOf(config)),
@@ -161,7 +161,7 @@ class RecallRun {
     FitBaselines();
   }
 
-  Outcome Run() {
+  RecallOutcome Run() {
     const auto rows = Open(inputs_, flags_.rows.range);
     const auto known = whole_ ? Open(*whole_, flags_.rows.range) : nullptr;
     while (const auto batch = rows->Next()) {
@@ -171,7 +171,8 @@ class RecallRun {
       AddHistories(ctx_, *whole, features_, histories);
       AddBatch(*batch, histories);
     }
-    Outcome outcome{.candidates = features_.items, .left_out = left_out_, .model = model_.Values()};
+    RecallOutcome outcome{
+        .candidates = features_.items, .left_out = left_out_, .model = model_.Values()};
     if (baselines_) outcome.neighbours = neighbours_.Values();
     if (baselines_) outcome.popularity = popularity_.Values();
     if (rows->skipped_rows() > 0)
@@ -222,7 +223,7 @@ class RecallRun {
     neighbours_.Add(scores_, own, without, weight);
   }
 
-  Flags flags_;
+  RecallFlags flags_;
   Context ctx_;
   CatalogueFeatures features_;
   RowInputs inputs_;
@@ -239,7 +240,7 @@ nlohmann::ordered_json AsJson(const RetrievalValues& values) {
   return {{"recall", values.recall}, {"ndcg", values.ndcg}, {"mrr", values.mrr}};
 }
 
-std::string AsJson(const Flags& flags, const Outcome& outcome) {
+std::string AsJson(const RecallFlags& flags, const RecallOutcome& outcome) {
   nlohmann::ordered_json json = {{"recall_at", flags.at},
                                  {"examples", outcome.model.examples},
                                  {"without_candidate", outcome.left_out},
@@ -250,7 +251,7 @@ std::string AsJson(const Flags& flags, const Outcome& outcome) {
   return json.dump(2) + "\n";
 }
 
-void Say(const Flags& flags, const Outcome& outcome) {
+void Say(const RecallFlags& flags, const RecallOutcome& outcome) {
   std::vector<std::vector<std::string>> rows = {
       {Format("{} among {}", Counted(outcome.model.examples, "row"),
               Counted(outcome.candidates, "candidate")),
@@ -270,7 +271,7 @@ void Say(const Flags& flags, const Outcome& outcome) {
   if (!outcome.bad_lines.empty()) std::printf("%s\n", outcome.bad_lines.c_str());
 }
 
-int Recall(const Flags& flags) {
+int Recall(const RecallFlags& flags) {
   std::vector<std::string> reads = flags.rows.data;
   reads.insert(reads.end(), {flags.model, flags.config});
   Outputs outputs(/*overwrite=*/false, std::move(reads));
@@ -289,14 +290,14 @@ int Recall(const Flags& flags) {
   Context ctx({.threads = flags.rows.threads});
   Trainer trainer(ctx, config);
   trainer.Load(checkpoint);
-  const Outcome outcome = RecallRun(flags, config, trainer).Run();
+  const RecallOutcome outcome = RecallRun(flags, config, trainer).Run();
   CheckAnyScored(flags.rows, outcome.model.examples > 0);
   Say(flags, outcome);
   if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(flags, outcome));
   return 0;
 }
 
-void AddRankingFlags(Command command, Flags& flags) {
+void AddRankingFlags(Command command, RecallFlags& flags) {
   command
       .Add("--ahead", flags.ahead,
            "Look for the candidate N items after the one that was trained on: every \"drop_last\" "
@@ -318,7 +319,7 @@ void AddRecallCommand(Command app) {
       "recall",
       "Rank all candidates of a two-tower model for each row: recall, NDCG and MRR of the row's "
       "own candidate, beside those of popularity and item-kNN.");
-  const auto f = std::make_shared<Flags>();
+  const auto f = std::make_shared<RecallFlags>();
   command.Add("model", f->model, "A checkpoint of tessera train in any form")
       .Required()
       .Value("PATH");

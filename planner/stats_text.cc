@@ -10,7 +10,7 @@ namespace {
 using internal::Counted;
 using internal::Gib;
 
-constexpr size_t kShownRanks = 64, kShownTables = 200;
+constexpr size_t kShownRanks = 64, kTablesOfSummary = 200;
 
 using Row = std::vector<std::string>;
 
@@ -41,13 +41,14 @@ std::string TablesText(const PlannerModel& model, const PlanResult& plan) {
   std::vector<Row> rows = {{"table", "rows × dim", "sharding", "kernel", "shards", "ms a shard",
                             "ms", "HBM GiB", "DDR GiB", "ranks"}};
   for (const PlacedOption& placed : plan.tables) {
-    if (rows.size() > kShownTables) break;
+    if (rows.size() > kTablesOfSummary) break;
     rows.push_back(TableRow(model, placed));
   }
   std::string text = Aligned(rows);
-  if (plan.tables.size() > kShownTables)
-    text += Format("  … and {}\n",
-                   Counted(static_cast<int64_t>(plan.tables.size() - kShownTables), "more table"));
+  if (plan.tables.size() > kTablesOfSummary)
+    text +=
+        Format("  … and {}\n",
+               Counted(static_cast<int64_t>(plan.tables.size() - kTablesOfSummary), "more table"));
   return text;
 }
 

@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 // Blocks of a piece of work.
-constexpr int64_t kGrain = 1 << 14;
+constexpr int64_t kBlockGrain = 1 << 14;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void FillUniformFrom(Context& ctx, const Tensor& tensor, float low, float high, 
     if constexpr (std::is_same_v<decltype(on), OnCuda>)
       internal::FillUniform(on, ctx, fill);
     else
-      internal::ForEach(on, ctx, fill.blocks(), kGrain, fill);
+      internal::ForEach(on, ctx, fill.blocks(), kBlockGrain, fill);
   });
 }
 

@@ -1,5 +1,6 @@
 """joined_test: a test program of several sources, compiled as one."""
 
+load("//tools:joined_source.bzl", "joined_source")
 load("//tools/pch:pch.bzl", "cc_library", "cc_test")
 
 def joined_test(name, srcs, deps, **kwargs):
@@ -14,16 +15,9 @@ def joined_test(name, srcs, deps, **kwargs):
         testonly = True,
         textual_hdrs = srcs,
     )
-    native.genrule(
-        name = name + "_joined",
-        testonly = True,
-        srcs = srcs,
-        outs = [name + "_joined.cc"],
-        cmd = "for source in $(SRCS); do echo \"#include \\\"$$source\\\"\"; done > $@",
-    )
     cc_test(
         name = name,
-        srcs = [name + "_joined.cc"],
+        srcs = [joined_source(name, srcs, testonly = True)],
         deps = [":" + name + "_sources"] + deps,
         **kwargs
     )

@@ -150,7 +150,7 @@ class DiskWork {
   int64_t begun_at_ = 0, reads_of_call_ = 1;
 };
 
-Work MakeWork(Context& ctx, const Point& point) {
+Work MakeDiskWork(Context& ctx, const Point& point) {
   const auto disk = std::make_shared<DiskWork>(ctx, point);
   Work work;
   work.check = [disk] { disk->Check(); };
@@ -199,7 +199,7 @@ const Topic& DiskTopic() {
           "the limit's reads; and of memory, as a share of that of the steps in memory",
       .axes = DiskAxes(),
       .suites = {{"laws", "ids by four laws, the cache a quarter of the table", Laws()}},
-      .make = MakeWork,
+      .make = MakeDiskWork,
       .cold = false};
   return topic;
 }

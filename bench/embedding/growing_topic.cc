@@ -20,7 +20,7 @@ Contender Calling(const std::string& name, Context& ctx, std::shared_ptr<Growing
   return contender;
 }
 
-GrowingShape ShapeOf(const Point& point) {
+GrowingShape GrowingShapeOf(const Point& point) {
   const std::string op = point.Text("op");
   GrowingShape shape;
   shape.rows = point.Int("rows");
@@ -34,9 +34,9 @@ GrowingShape ShapeOf(const Point& point) {
   return shape;
 }
 
-Work MakeWork(Context& ctx, const Point& point) {
+Work MakeGrowingWork(Context& ctx, const Point& point) {
   const std::string op = point.Text("op");
-  const auto calls = std::make_shared<GrowingCalls>(ctx, ShapeOf(point));
+  const auto calls = std::make_shared<GrowingCalls>(ctx, GrowingShapeOf(point));
   Work work;
   work.check = [&ctx, calls] { calls->Check(ctx); };
   work.items = calls->num_ids();
@@ -83,7 +83,7 @@ const Topic& GrowingTopic() {
                {"skew", {"uniform"}, kSkewHelp, [](const std::string& text) { ParseSkew(text); }},
                {"new", {"0.01"}, "share of new ids in a step", NumberFrom(0, 1)}},
       .suites = {{"targets", "the cases that have a target, on one thread", TargetPoints()}},
-      .make = MakeWork};
+      .make = MakeGrowingWork};
   return topic;
 }
 

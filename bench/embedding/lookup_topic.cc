@@ -44,7 +44,7 @@ Work ModuleWork(Context& ctx, const Shape& shape) {
   return work;
 }
 
-Work MakeWork(Context& ctx, const Point& point) {
+Work MakeLookupWork(Context& ctx, const Point& point) {
   const Shape shape = ShapeOf(point);
   return point.Text("api") == "op" ? OpWork(ctx, shape) : ModuleWork(ctx, shape);
 }
@@ -104,7 +104,7 @@ const Topic& LookupTopic() {
                   PeerPoints()},
                  {"calls", "what a call of few ids costs", SmallCalls()},
                  GrowthSuite()},
-      .make = MakeWork,
+      .make = MakeLookupWork,
       .memory = [](const Point& point) { return TableBytes(point); }};
   return topic;
 }

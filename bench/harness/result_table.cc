@@ -9,7 +9,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr size_t kLineWidth = 100, kThreadsWidth = 9;
+constexpr size_t kThreadsWidth = 9;
 constexpr double kAboveLimit = 1.005;  // what prints as more than 100 %
 
 std::string Padded(const std::string& text, size_t width, bool left) {

@@ -9,7 +9,6 @@
 namespace tessera::bench {
 namespace {
 
-constexpr size_t kLineWidth = 100;
 constexpr char kIndent[] = "    ";
 
 // Whether `name` ended so; it is without that ending then.

@@ -11,6 +11,8 @@
 
 namespace tessera::bench {
 
+inline constexpr size_t kLineWidth = 100;  // of what people read
+
 // "" for a row without facts.
 std::string DetailsText(const Measurement& row);
 

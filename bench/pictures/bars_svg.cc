@@ -12,30 +12,30 @@
 namespace tessera::bench {
 namespace {
 
-constexpr double kBar = 13, kBarGap = 2, kGroupGap = 11, kLabelRoom = 250, kValueRoom = 130;
+constexpr double kBar = 13, kBarGap = 2, kGroupGap = 11, kBarLabelRoom = 250, kBarValueRoom = 130;
 
 struct Group {
   std::string label;
   std::vector<const Measurement*> rows;
 };
 
-enum class Quantity { kShare, kScore, kSeconds };
+enum class BarQuantity { kShare, kScore, kSeconds };
 
-Quantity QuantityOf(const Measurement& row) {
-  if (row.HasLimit()) return Quantity::kShare;
-  return row.ScoreOfFacts() ? Quantity::kScore : Quantity::kSeconds;
+BarQuantity QuantityOf(const Measurement& row) {
+  if (row.HasLimit()) return BarQuantity::kShare;
+  return row.ScoreOfFacts() ? BarQuantity::kScore : BarQuantity::kSeconds;
 }
 
 // Groups on one axis.
 struct Panel {
   std::string title;
-  Quantity quantity = Quantity::kSeconds;
+  BarQuantity quantity = BarQuantity::kSeconds;
   std::vector<Group> groups;
 };
 
 std::vector<double> Lengths(const Panel& panel, const Measurement& row) {
-  if (panel.quantity == Quantity::kSeconds) return row.seconds;
-  if (panel.quantity == Quantity::kScore) return {row.ScoreOfFacts()->value};
+  if (panel.quantity == BarQuantity::kSeconds) return row.seconds;
+  if (panel.quantity == BarQuantity::kScore) return {row.ScoreOfFacts()->value};
   return Ratios(row.limit_seconds, row.seconds);
 }
 
@@ -57,7 +57,7 @@ std::string LabelOf(const Measurement& row, const CaseParts& parts, bool say_thr
   return Format("{}{}{}t", own, own.empty() ? "" : " · ", row.threads);
 }
 
-Panel PanelOf(const BenchRun& run, Quantity quantity, const std::string& title) {
+Panel PanelOf(const BenchRun& run, BarQuantity quantity, const std::string& title) {
   Panel panel{.title = title, .quantity = quantity, .groups = {}};
   std::vector<std::string> labels;
   const bool say_threads = ThreadsVary(run);
@@ -72,11 +72,11 @@ Panel PanelOf(const BenchRun& run, Quantity quantity, const std::string& title) 
 }
 
 double LongestBar(const Panel& panel) {
-  double longest = panel.quantity == Quantity::kShare ? 1 : 0;
+  double longest = panel.quantity == BarQuantity::kShare ? 1 : 0;
   for (const Group& group : panel.groups)
     for (const Measurement* row : group.rows)
       longest = std::max({longest, QuantileOf(Lengths(panel, *row), 0.9),
-                          panel.quantity == Quantity::kScore ? row->ScoreOfFacts()->best : 0});
+                          panel.quantity == BarQuantity::kScore ? row->ScoreOfFacts()->best : 0});
   return longest > 0 ? longest : 1;
 }
 
@@ -96,8 +96,8 @@ class PanelDrawing {
       : canvas_(canvas), panel_(panel), contenders_(contenders) {
     double room = 0;
     for (const Group& group : panel.groups) room = std::max(room, TextWidth(group.label, 12));
-    axis_.begin = kChartMargin + std::min(room, kLabelRoom) + 8;
-    axis_.end = canvas.width() - kChartMargin - kValueRoom;
+    axis_.begin = kChartMargin + std::min(room, kBarLabelRoom) + 8;
+    axis_.end = canvas.width() - kChartMargin - kBarValueRoom;
     axis_.high = LongestBar(panel);
   }
 
@@ -109,7 +109,7 @@ class PanelDrawing {
     DrawGrid(top, bottom);
     DrawLabels(top);
     ForEachBar(top, [&](const Measurement& row, double y) { DrawBar(row, y); });
-    if (panel_.quantity == Quantity::kShare) DrawLimit(top, bottom);
+    if (panel_.quantity == BarQuantity::kShare) DrawLimit(top, bottom);
     ForEachBar(top, [&](const Measurement& row, double y) { DrawValue(row, y); });
     return bottom + 28;
   }
@@ -117,7 +117,7 @@ class PanelDrawing {
  private:
   void DrawGrid(double top, double bottom) {
     const TimeUnit unit = TimeUnitFor(axis_.high);
-    const bool seconds = panel_.quantity == Quantity::kSeconds;
+    const bool seconds = panel_.quantity == BarQuantity::kSeconds;
     const double scale = seconds ? unit.per_second : 100;
     const ChartAxis shown{.low = 0, .high = axis_.high * scale};
     for (const double tick : shown.Ticks(6)) {
@@ -142,7 +142,7 @@ class PanelDrawing {
     for (const Group& group : panel_.groups) {
       y += kGroupGap;
       canvas_.Text(axis_.begin - 8, y + HeightOf(group) / 2 + 4,
-                   FittedText(group.label, kLabelRoom, 12), "label", Anchor::kEnd);
+                   FittedText(group.label, kBarLabelRoom, 12), "label", Anchor::kEnd);
       y += HeightOf(group);
     }
   }
@@ -151,7 +151,7 @@ class PanelDrawing {
     const double end = Place(row, 0.5), low = Place(row, 0.1), high = Place(row, 0.9);
     canvas_.Rect(axis_.begin, y, end - axis_.begin, kBar,
                  SeriesClass('s', IndexIn(contenders_, row.contender)));
-    if (panel_.quantity == Quantity::kScore) {
+    if (panel_.quantity == BarQuantity::kScore) {
       const double best = axis_.At(row.ScoreOfFacts()->best);
       canvas_.Line(best, y - 1, best, y + kBar + 1, "limit");
     }
@@ -160,15 +160,15 @@ class PanelDrawing {
 
   std::string ValueText(const Measurement& row) const {
     const std::string time = SecondsText(row.Median());
-    if (panel_.quantity == Quantity::kSeconds) return time;
-    if (panel_.quantity == Quantity::kShare)
+    if (panel_.quantity == BarQuantity::kSeconds) return time;
+    if (panel_.quantity == BarQuantity::kShare)
       return Format("{:.0f} % · {}", 100 * row.Share(), time);
     const Score score = *row.ScoreOfFacts();
     return Format("{:.1f} % · {:.0f} % of best", 100 * score.value, 100 * score.ShareOfBest());
   }
 
   void DrawValue(const Measurement& row, double y) {
-    const bool scored = panel_.quantity == Quantity::kScore;
+    const bool scored = panel_.quantity == BarQuantity::kScore;
     const double end = scored ? axis_.At(row.ScoreOfFacts()->best) : Place(row, 0.9);
     canvas_.Text(end + 6, y + kBar - 3, ValueText(row), "value");
   }
@@ -218,9 +218,9 @@ std::string BarsSvg(const BenchRun& run) {
   }
   if (contenders.size() > 1) y = DrawLegend(canvas, y, LegendOf(contenders));
   for (const Panel& panel :
-       {PanelOf(run, Quantity::kShare, "Share of the limit's speed; longer is better"),
-        PanelOf(run, Quantity::kScore, ScoreTitle(run)),
-        PanelOf(run, Quantity::kSeconds,
+       {PanelOf(run, BarQuantity::kShare, "Share of the limit's speed; longer is better"),
+        PanelOf(run, BarQuantity::kScore, ScoreTitle(run)),
+        PanelOf(run, BarQuantity::kSeconds,
                 "Time of a call, where no limit is known; shorter is better")})
     if (!panel.groups.empty()) y = PanelDrawing(canvas, panel, contenders).Draw(y);
   return canvas.Finish(y + 4, Format("{}: speed of each case", run.topic));

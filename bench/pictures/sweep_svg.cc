@@ -10,23 +10,23 @@
 namespace tessera::bench {
 namespace {
 
-constexpr double kPlotHeight = 300, kLeft = 70, kLogSpan = 10, kTickRoom = 44;
+constexpr double kSweepHeight = 300, kSweepLeft = 70, kLogSpan = 10, kTickRoom = 44;
 
-enum class Quantity { kBytes, kItems, kTime };
+enum class SweepQuantity { kBytes, kItems, kTime };
 
-Quantity QuantityOf(const BenchRun& run) {
+SweepQuantity QuantityOf(const BenchRun& run) {
   const auto all = [&](auto has) { return std::all_of(run.rows.begin(), run.rows.end(), has); };
-  if (all([](const Measurement& r) { return r.bytes > 0; })) return Quantity::kBytes;
-  if (all([](const Measurement& r) { return r.items > 0; })) return Quantity::kItems;
-  return Quantity::kTime;
+  if (all([](const Measurement& r) { return r.bytes > 0; })) return SweepQuantity::kBytes;
+  if (all([](const Measurement& r) { return r.items > 0; })) return SweepQuantity::kItems;
+  return SweepQuantity::kTime;
 }
 
-double ValueOf(Quantity quantity, const Measurement& row, double seconds) {
-  if (quantity == Quantity::kBytes) return row.bytes / seconds / 1e9;
-  return quantity == Quantity::kItems ? static_cast<double>(row.items) / seconds : seconds;
+double ValueOf(SweepQuantity quantity, const Measurement& row, double seconds) {
+  if (quantity == SweepQuantity::kBytes) return row.bytes / seconds / 1e9;
+  return quantity == SweepQuantity::kItems ? static_cast<double>(row.items) / seconds : seconds;
 }
 
-double LimitOf(Quantity quantity, const Measurement& row) {
+double LimitOf(SweepQuantity quantity, const Measurement& row) {
   return ValueOf(quantity, row, row.LimitMedian());
 }
 
@@ -36,7 +36,7 @@ class SweepDrawing {
       : run_(run), sweep_(sweep), quantity_(QuantityOf(run)), canvas_(kChartWidth) {
     x_ = {.low = sweep.lines[0].points.front().x,
           .high = sweep.lines[0].points.back().x,
-          .begin = kLeft,
+          .begin = kSweepLeft,
           .end = kChartWidth - kChartMargin - 12};
     x_.logarithmic = x_.low > 0 && x_.high > kLogSpan * x_.low;
     SetUpY();
@@ -45,7 +45,7 @@ class SweepDrawing {
   std::string Draw() {
     const std::string what = Format("{} by {}", YName(), sweep_.x_axis);
     const double top = DrawLegend(canvas_, DrawHead(canvas_, run_, what), Legend()) + 24;
-    y_.begin = top + kPlotHeight;
+    y_.begin = top + kSweepHeight;
     y_.end = top;
     canvas_.Text(kChartMargin, top - 10, YName(), "note");
     DrawGrid(top);
@@ -64,14 +64,14 @@ class SweepDrawing {
       y_.high = std::max({y_.high, value, limit});
       has_limit_ |= row.HasLimit();
     }
-    y_.logarithmic = quantity_ == Quantity::kTime && y_.high > kLogSpan * low;
+    y_.logarithmic = quantity_ == SweepQuantity::kTime && y_.high > kLogSpan * low;
     if (y_.logarithmic) y_.low = low / 1.2;
     y_.high *= y_.logarithmic ? 1.2 : 1.05;
   }
 
   std::string YName() const {
-    if (quantity_ == Quantity::kBytes) return "GB/s";
-    return quantity_ == Quantity::kItems ? run_.rows[0].item + " a second" : "time of a call";
+    if (quantity_ == SweepQuantity::kBytes) return "GB/s";
+    return quantity_ == SweepQuantity::kItems ? run_.rows[0].item + " a second" : "time of a call";
   }
 
   std::vector<LegendEntry> Legend() const {
@@ -85,17 +85,17 @@ class SweepDrawing {
   void DrawGrid(double top) {
     const TimeUnit unit = TimeUnitFor(y_.high);
     ChartAxis shown = y_;
-    if (quantity_ == Quantity::kTime) {
+    if (quantity_ == SweepQuantity::kTime) {
       shown.low *= unit.per_second;
       shown.high *= unit.per_second;
     }
     for (const double tick : shown.Ticks(6)) {
       const double y = shown.At(tick);
       canvas_.Line(x_.begin, y, x_.end, y, tick > 0 ? "grid" : "axis");
-      canvas_.Text(
-          x_.begin - 8, y + 4,
-          quantity_ == Quantity::kTime ? Format("{:.3g} {}", tick, unit.name) : ShortNumber(tick),
-          "note", Anchor::kEnd);
+      canvas_.Text(x_.begin - 8, y + 4,
+                   quantity_ == SweepQuantity::kTime ? Format("{:.3g} {}", tick, unit.name)
+                                                     : ShortNumber(tick),
+                   "note", Anchor::kEnd);
     }
     DrawXTicks(top);
   }
@@ -127,7 +127,7 @@ class SweepDrawing {
 
   const BenchRun& run_;
   const SweepLines& sweep_;
-  Quantity quantity_;
+  SweepQuantity quantity_;
   SvgCanvas canvas_;
   ChartAxis x_, y_;
   bool has_limit_ = false;

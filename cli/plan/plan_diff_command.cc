@@ -22,7 +22,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kPlanDiffFooter[] =
     "\nExamples:\n"
     "  tessera plan --tables tables.json --topology h100 --ranks 16 -o before.json\n"
     "  tessera plan --tables tables.json --topology h100 --ranks 16 --batch 8192 -o after.json\n"
@@ -34,7 +34,7 @@ constexpr char kFooter[] =
     "those that tessera plan would say of either plan on this machine; of a calibrated one, the "
     "whole step.\n";
 
-struct Flags {
+struct PlanDiffFlags {
   PlanFlags plan;
   std::string before, after;
   std::optional<int64_t> top;
@@ -115,7 +115,7 @@ ReadSide Read(const PlanFlags& flags, const std::string& path) {
   return side;
 }
 
-int Diff(const Flags& flags) {
+int Diff(const PlanDiffFlags& flags) {
   std::vector<std::string> reads = flags.plan.data;
   reads.insert(reads.end(), {flags.before, flags.after, flags.plan.tables, flags.plan.topology});
   Outputs outputs(/*overwrite=*/false, std::move(reads));
@@ -139,7 +139,7 @@ int Diff(const Flags& flags) {
 void AddPlanDiff(Command plan) {
   Command command = plan.AddCommandInPlace(
       "diff", "Compare two plans: tables and bytes that move, step time, memory.");
-  const auto f = std::make_shared<Flags>();
+  const auto f = std::make_shared<PlanDiffFlags>();
   command.Add("before", f->before, "A plan that tessera plan -o wrote").Required().Value("PLAN");
   command.Add("after", f->after, "Another one, of any number of ranks").Required().Value("PLAN");
   AddTablesFlags(command, f->plan);
@@ -150,7 +150,7 @@ void AddPlanDiff(Command plan) {
       .Within(NumbersFrom(int64_t{0}, int64_t{1} << 40))
       .Value("N");
   command.Add("--json", f->plan.json, "Write all of it to this file as JSON").Value("FILE");
-  command.Footer(kFooter);
+  command.Footer(kPlanDiffFooter);
   command.Run([f] { return Diff(*f); });
 }
 

@@ -19,7 +19,6 @@
 namespace tessera::cli {
 namespace {
 
-using Json = nlohmann::json;
 
 bool IsCheckpoint(const std::string& path) {
   return std::filesystem::is_directory(path) || path.ends_with(".safetensors");
@@ -61,7 +60,7 @@ PlanInput OfCheckpoint(const PlanFlags& flags, const Topology& topology) {
 PlanInput OfJson(const PlanFlags& flags, const Topology& topology) {
   const std::string& path = flags.tables;
   const std::string text = ReadTextFile(path);
-  const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (document.is_object() && document.contains("tessera_planner_model")) {
     RefuseSettings(flags);
     return {PlannerModelFromJson(text, path), {}};

@@ -23,10 +23,10 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kReshardDescription[] =
     "Rewrite a checkpoint of any form for a number of ranks and a plan: weights, optimizer "
     "state, and where the training stands.";
-constexpr char kFooter[] =
+constexpr char kReshardFooter[] =
     "\nExamples:\n"
     "  tessera reshard ckpt --ranks 16 --plan plan.json --out ckpt16\n"
     "  tessera reshard ckpt --ranks 8 --ranks-per-node 4 --plan row_wise --out ckpt8\n"
@@ -37,7 +37,7 @@ constexpr char kFooter[] =
     "Without --plan, tables larger than a rank's equal share are split by rows over all ranks, and "
     "the others are placed like table_wise.\n";
 
-struct Flags {
+struct ReshardFlags {
   std::vector<std::string> set;
   std::string checkpoint, plan, topology, out, config;
   int ranks = 1, ranks_per_node = 0;  // 0: all ranks
@@ -50,11 +50,11 @@ int64_t BytesIn(const CheckpointIndex& index) {
   return bytes;
 }
 
-TrainConfig ReadConfig(const Flags& flags, const Checkpoint& checkpoint) {
+TrainConfig ReadConfig(const ReshardFlags& flags, const Checkpoint& checkpoint) {
   return serve::ReadConfig(checkpoint, ReadConfigIfGiven(flags.config, flags.set));
 }
 
-ShardedCheckpoint Open(const Flags& flags) {
+ShardedCheckpoint Open(const ReshardFlags& flags) {
   if (IsOfRanks(DetectForm(flags.checkpoint))) return OpenFolderOfRanks(flags.checkpoint);
   Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
   const TrainConfig model = ReadConfig(flags, checkpoint);
@@ -62,7 +62,7 @@ ShardedCheckpoint Open(const Flags& flags) {
 }
 
 // The configuration of what is resharded; absent if nobody says it.
-std::optional<TrainConfig> ConfigOf(const Flags& flags, const ShardedCheckpoint& from) {
+std::optional<TrainConfig> ConfigOf(const ReshardFlags& flags, const ShardedCheckpoint& from) {
   if (!flags.config.empty()) return ReadConfigIfGiven(flags.config, flags.set);
   const auto& metadata = from.info().metadata;
   const auto found = metadata.find("config");
@@ -71,7 +71,7 @@ std::optional<TrainConfig> ConfigOf(const Flags& flags, const ShardedCheckpoint&
 }
 
 // Throws Error for raw ids that ranks cannot take: only a training puts them in other parts.
-void CheckRawIds(const Flags& flags, const std::optional<TrainConfig>& config,
+void CheckRawIds(const ReshardFlags& flags, const std::optional<TrainConfig>& config,
                  const ShardingPlan& plan) {
   if (!config) return;
   try {
@@ -84,7 +84,7 @@ void CheckRawIds(const Flags& flags, const std::optional<TrainConfig>& config,
   }
 }
 
-ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables,
+ShardingPlan PlanFor(const ReshardFlags& flags, const std::vector<TableShape>& tables,
                      const std::optional<TrainConfig>& config) {
   const RankLayout layout{flags.ranks,
                           flags.ranks_per_node == 0 ? flags.ranks : flags.ranks_per_node};
@@ -96,7 +96,7 @@ ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables,
                        config ? config->managed_collision : ManagedTableConfigs());
 }
 
-int Reshard(const Flags& flags) {
+int Reshard(const ReshardFlags& flags) {
   ShardedCheckpoint from = Open(flags);
   const std::optional<TrainConfig> config = ConfigOf(flags, from);
   const ShardingPlan plan = PlanFor(flags, ShapesOf(from.info()), config);
@@ -123,8 +123,8 @@ int Reshard(const Flags& flags) {
 }  // namespace
 
 void AddReshardCommand(Command app) {
-  Command command = app.AddCommand("reshard", kDescription);
-  const auto f = std::make_shared<Flags>();
+  Command command = app.AddCommand("reshard", kReshardDescription);
+  const auto f = std::make_shared<ReshardFlags>();
   const auto ranks = NumbersFrom(1, 1 << 20);
   command.Add("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
       .Required()
@@ -155,7 +155,7 @@ void AddReshardCommand(Command app) {
                  "Read the training configuration from this file if the checkpoint has none inside",
                  f->config, f->set);
   AddOverwriteFlag(command, f->overwrite);
-  command.Footer(kFooter);
+  command.Footer(kReshardFooter);
   command.Run([f] { return Reshard(*f); });
 }
 

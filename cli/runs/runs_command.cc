@@ -10,7 +10,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kRunsFooter[] =
     "\n"
     "Examples:\n"
     "  tessera runs runs/first runs/second\n"
@@ -33,12 +33,12 @@ constexpr char kFooter[] =
     "result.json, and where a start has evaluated a step again to other numbers than a start "
     "before it.\n";
 
-struct Flags {
+struct RunsFlags {
   std::vector<std::string> folders;
   ComparisonFlags comparison;
 };
 
-int Compare(const Flags& flags) {
+int Compare(const RunsFlags& flags) {
   Outputs outputs(/*overwrite=*/false, flags.folders);
   ClaimComparison(flags.comparison, outputs);
   ThrowIfUnread(CompareFolders(flags.folders, flags.comparison, /*needs_curve=*/true));
@@ -52,7 +52,7 @@ void AddRunsCommand(Command app) {
       "runs",
       "Compare runs of tessera train --run: metrics, speed, what their configurations differ in, "
       "means over seeds, learning curves.");
-  const auto f = std::make_shared<Flags>();
+  const auto f = std::make_shared<RunsFlags>();
   command
       .Add("folders", f->folders,
            "Folders of runs, or folders with such folders in them, up to two deep, as those of "
@@ -60,7 +60,7 @@ void AddRunsCommand(Command app) {
       .Required()
       .Value("DIR");
   AddComparisonFlags(command, f->comparison);
-  command.Footer(kFooter);
+  command.Footer(kRunsFooter);
   command.Run([f] { return Compare(*f); });
 }
 

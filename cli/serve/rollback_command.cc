@@ -21,7 +21,7 @@ namespace {
 constexpr char kDescription[] =
     "Take back the newest version in a folder of versions that tessera quantize --keep made, so "
     "that the one before it is the newest again.";
-constexpr char kFooter[] =
+constexpr char kRollbackFooter[] =
     "\n"
     "Examples:\n"
     "  tessera rollback versions           the version before the newest is served again\n"
@@ -33,7 +33,7 @@ constexpr char kFooter[] =
     "no request fails meanwhile. The number is not used again: the next tessera quantize writes "
     "version 6. A model directory that was not made with --keep has no versions before it.\n";
 
-struct Flags {
+struct RollbackFlags {
   std::string folder;
   std::optional<int64_t> to;
 };
@@ -57,7 +57,7 @@ struct Flags {
 }
 
 // The version that is to be the newest.
-int64_t Target(const Flags& flags) {
+int64_t Target(const RollbackFlags& flags) {
   const std::vector<VersionFolder> versions = VersionFoldersIn(flags.folder);
   if (versions.empty()) ThrowNoVersions(flags.folder);
   if (flags.to) return *flags.to;
@@ -66,7 +66,7 @@ int64_t Target(const Flags& flags) {
   return versions[versions.size() - 2].number;
 }
 
-int Rollback(const Flags& flags) {
+int Rollback(const RollbackFlags& flags) {
   const int64_t target = Target(flags);
   const OutputLock lock(flags.folder, OutputLock::Of::kFolder);
   std::string withdrawn = internal::Joined(WithdrawAbove(flags.folder, target));
@@ -82,11 +82,11 @@ int Rollback(const Flags& flags) {
 
 void AddRollbackCommand(Command app) {
   Command command = app.AddCommand("rollback", kDescription);
-  const auto f = std::make_shared<Flags>();
+  const auto f = std::make_shared<RollbackFlags>();
   command.Add("folder", f->folder, "A folder of versions").Required().Value("DIR");
   command.Add("--to", f->to, "Go back to this version; default: the one before the newest")
       .Value("VERSION");
-  command.Footer(kFooter);
+  command.Footer(kRollbackFooter);
   command.Run([f] { return Rollback(*f); });
 }
 

@@ -23,7 +23,7 @@ struct LabelSums {
   double mean() const { return sum / static_cast<double>(known); }
 };
 
-struct Found {
+struct FoundBags {
   int64_t bytes = 0;
   std::vector<int64_t> ids;  // of each feature
   std::vector<LabelSums> labels;
@@ -46,7 +46,7 @@ int64_t CheckedBytesOf(const BagPart& part) {
   return bytes;
 }
 
-void AddBatch(const Batch& batch, Found& found) {
+void AddBatch(const Batch& batch, FoundBags& found) {
   const auto& per_key = batch.features.length_per_key();
   for (size_t f = 0; f < found.ids.size(); ++f) found.ids[f] += per_key[f];
   const size_t labels = found.labels.size();
@@ -63,11 +63,11 @@ void AddBatch(const Batch& batch, Found& found) {
   }
 }
 
-Found Read(const std::string& folder, const RowFolderIndex& index) {
+FoundBags ReadBags(const std::string& folder, const RowFolderIndex& index) {
   Context ctx({.threads = 1});
   const StoredBags rows = MapBagFolders({folder}, *index.schema, index.features);
-  Found found{.ids = std::vector<int64_t>(index.features.size()),
-              .labels = std::vector<LabelSums>(index.schema->labels.size())};
+  FoundBags found{.ids = std::vector<int64_t>(index.features.size()),
+                  .labels = std::vector<LabelSums>(index.schema->labels.size())};
   for (const BagPart& part : rows.parts()) found.bytes += CheckedBytesOf(part);
   for (int64_t begin = 0; begin < rows.rows(); begin += kRows) {
     std::vector<int64_t> some(static_cast<size_t>(std::min(kRows, rows.rows() - begin)));
@@ -79,7 +79,7 @@ Found Read(const std::string& folder, const RowFolderIndex& index) {
   return found;
 }
 
-std::string FeatureTable(const RowFolderIndex& index, const Found& found) {
+std::string FeatureTable(const RowFolderIndex& index, const FoundBags& found) {
   std::vector<std::vector<std::string>> table = {{"feature", "rows of its table", "ids a row"}};
   for (size_t f = 0; f < index.features.size(); ++f) {
     const CategoricalFeature& feature = index.features[f];
@@ -90,7 +90,7 @@ std::string FeatureTable(const RowFolderIndex& index, const Found& found) {
   return TextTable(table);
 }
 
-std::string LabelTable(const DataSchema& schema, const Found& found) {
+std::string LabelTable(const DataSchema& schema, const FoundBags& found) {
   std::vector<std::vector<std::string>> table = {{"label", "mean", "missing"}};
   for (size_t l = 0; l < schema.labels.size(); ++l)
     table.push_back(
@@ -101,7 +101,7 @@ std::string LabelTable(const DataSchema& schema, const Found& found) {
 }  // namespace
 
 std::string BagFolderText(const std::string& folder, const RowFolderIndex& index) {
-  const Found found = Read(folder, index);
+  const FoundBags found = ReadBags(folder, index);
   const DataSchema& schema = *index.schema;
   std::string text = FeatureTable(index, found) + "\n";
   if (!schema.labels.empty()) text += LabelTable(schema, found) + "\n";
@@ -117,7 +117,7 @@ std::string BagFolderText(const std::string& folder, const RowFolderIndex& index
 }
 
 std::string BagFolderJson(const std::string& folder, const RowFolderIndex& index) {
-  const Found found = Read(folder, index);
+  const FoundBags found = ReadBags(folder, index);
   const DataSchema& schema = *index.schema;
   nlohmann::ordered_json json = {
       {"version", index.version()},        {"rows", index.rows},

@@ -89,15 +89,15 @@ void Print(std::FILE* stream, const std::string& line) {
   std::fflush(stream);
 }
 
-struct Kind {
+struct LineKind {
   bool is_note = false;       // goes to standard output where there is no --log-format
   bool may_be_quiet = false;  // --quiet leaves it out
 };
-constexpr Kind kNote = {.is_note = true, .may_be_quiet = true}, kAlways = {.is_note = true},
-               kProgress = {.may_be_quiet = true}, kProblem = {};
+constexpr LineKind kNote = {.is_note = true, .may_be_quiet = true}, kAlways = {.is_note = true},
+                   kProgress = {.may_be_quiet = true}, kProblem = {};
 
 // Writes a line to the copy, and to standard output as it is or to standard error in its form.
-void Write(LogLevel level, const std::string& message, const LogFields& fields, Kind kind) {
+void Write(LogLevel level, const std::string& message, const LogFields& fields, LineKind kind) {
   State& state = TheState();
   std::fflush(stdout);  // lines that were printed before stay before
   const std::lock_guard lock(state.mutex);

@@ -21,12 +21,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Found {
+struct FoundModel {
   serve::ModelSpec spec;
   int64_t deltas = 0;  // on top of model.json
 };
 
-Found Load(const std::string& directory) {
+FoundModel Load(const std::string& directory) {
   const std::string path = PathIn(directory, serve::kModelFile);
   const int64_t base = serve::ParseModelSpec(ReadTextFile(path), path).version;
   const serve::ModelSpec spec = serve::LoadServedModel(directory)->spec();
@@ -64,7 +64,7 @@ std::string PreparedIn(const serve::ModelSpec& spec) {
   return spec.data ? spec.data->prepared : "";
 }
 
-Json DirectoryJson(const Found& found) {
+Json DirectoryJson(const FoundModel& found) {
   Json json = {{"version", found.spec.version},
                {"deltas", found.deltas},
                {"dense_type", ToString(found.spec.dense_type)},
@@ -81,7 +81,7 @@ Json DirectoryJson(const Found& found) {
   return json;
 }
 
-std::string DirectoryText(const Found& found) {
+std::string DirectoryText(const FoundModel& found) {
   const auto& [spec, deltas] = found;
   const std::string trained =
       PreparedIn(spec).empty() ? "" : Format("trained on {}\n", PreparationText(PreparedIn(spec)));
@@ -93,7 +93,7 @@ std::string DirectoryText(const Found& found) {
 
 // The versions of a folder by the numbers of their folders; at least one is good.
 struct FoundVersions {
-  std::map<int64_t, Found> good;
+  std::map<int64_t, FoundModel> good;
   std::vector<serve::BadVersion> bad;
 };
 
@@ -157,7 +157,7 @@ int64_t StoredBytes(const serve::TableSpec& table) {
 ModelDirectorySummary SummarizeModelDirectory(const std::string& directory, bool as_json) {
   const std::vector<VersionFolder> folders = VersionFoldersIn(directory);
   if (folders.empty()) {
-    const Found found = Load(directory);
+    const FoundModel found = Load(directory);
     return {as_json ? DirectoryJson(found).dump(2) + "\n" : DirectoryText(found), ""};
   }
   const FoundVersions versions = LoadVersions(directory, folders);

@@ -10,13 +10,13 @@
 namespace tessera::cli {
 namespace {
 
-struct Found {
+struct FoundRows {
   int64_t bytes = 0, clicks = 0;
 };
 
 // Every row is read, so that each piece is checked.
-Found Read(const std::string& folder) {
-  Found found;
+FoundRows ReadRows(const std::string& folder) {
+  FoundRows found;
   const StoredParts parts = MapRowFolder(folder);
   for (const StoredRowsPart& part : parts.parts()) {
     for (const StoredColumns* columns : {&part.dense, &part.ids, &part.labels}) {
@@ -29,7 +29,7 @@ Found Read(const std::string& folder) {
   return found;
 }
 
-double ClickRate(const Found& found, const RowFolderIndex& index) {
+double ClickRate(const FoundRows& found, const RowFolderIndex& index) {
   return static_cast<double>(found.clicks) / static_cast<double>(index.rows);
 }
 
@@ -38,7 +38,7 @@ double ClickRate(const Found& found, const RowFolderIndex& index) {
 std::string RowFolderText(const std::string& folder) {
   const RowFolderIndex index = ReadRowFolderIndex(folder);
   if (index.schema != nullptr) return BagFolderText(folder, index);
-  const Found found = Read(folder);
+  const FoundRows found = ReadRows(folder);
   std::vector<std::vector<std::string>> table = {{"column", "rows of its table"}};
   for (const CategoricalFeature& f : index.features)
     table.push_back({f.name, f.rows > 0 ? Count(f.rows) : "any"});
@@ -55,7 +55,7 @@ std::string RowFolderText(const std::string& folder) {
 std::string RowFolderJson(const std::string& folder) {
   const RowFolderIndex index = ReadRowFolderIndex(folder);
   if (index.schema != nullptr) return BagFolderJson(folder, index);
-  const Found found = Read(folder);
+  const FoundRows found = ReadRows(folder);
   nlohmann::ordered_json json = {{"rows", index.rows},
                                  {"shards", index.shards.size()},
                                  {"bytes", found.bytes},

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kEnds[] = {"_dense.npy", "_labels.npy", "_sparse_multi_hot.npz"};
+constexpr const char* kMultiHotEnds[] = {"_dense.npy", "_labels.npy", "_sparse_multi_hot.npz"};
 
 bool IsNumber(const std::string& name) {
   return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
@@ -22,13 +22,13 @@ bool IsNumber(const std::string& name) {
 
 std::vector<std::string> MultiHotFiles(const std::string& day) {
   std::vector<std::string> files;
-  for (const char* end : kEnds) files.push_back(day + end);
+  for (const char* end : kMultiHotEnds) files.push_back(day + end);
   return files;
 }
 
 std::optional<std::string> FindMultiHotDay(const std::string& path) {
   std::string day = path;
-  for (const std::string end : kEnds)
+  for (const std::string end : kMultiHotEnds)
     if (path.ends_with(end)) day = path.substr(0, path.size() - end.size());
   const std::vector<std::string> files = MultiHotFiles(day);
   if (!std::filesystem::exists(files[2])) return std::nullopt;
@@ -44,7 +44,7 @@ std::vector<std::string> MultiHotDays(const std::vector<std::string>& paths) {
     const std::optional<std::string> day = FindMultiHotDay(path);
     if (!day)
       throw Error(Format("{}: expected a day, whose files are NAME{}, NAME{} and NAME{}", path,
-                         kEnds[0], kEnds[1], kEnds[2]));
+                         kMultiHotEnds[0], kMultiHotEnds[1], kMultiHotEnds[2]));
     if (std::find(days.begin(), days.end(), *day) == days.end()) days.push_back(*day);
   }
   return days;

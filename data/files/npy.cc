@@ -90,7 +90,7 @@ uint32_t LittleEndian(std::string_view bytes) {
 }
 
 // Throws for a product that no file has.
-int64_t Bytes(const NpyHeader& header) {
+int64_t DataBytes(const NpyHeader& header) {
   int64_t bytes = SizeOf(header.dtype);
   for (const int64_t dim : header.shape.dims())
     TESSERA_CHECK(!__builtin_mul_overflow(bytes, dim, &bytes), "shape {}", header.shape);
@@ -128,7 +128,7 @@ NpyHeader ParseNpyHeader(std::string_view bytes) {
 
 Tensor NpyElements(std::string_view bytes, std::shared_ptr<void> owner) {
   const NpyHeader header = ParseNpyHeader(bytes.substr(0, 1 << 16));
-  TESSERA_CHECK_EQ(std::ssize(bytes) - header.begin, Bytes(header), "bytes of {} of {}",
+  TESSERA_CHECK_EQ(std::ssize(bytes) - header.begin, DataBytes(header), "bytes of {} of {}",
                    header.shape, header.dtype);
   return Tensor::Borrow(const_cast<char*>(bytes.data()) + header.begin, header.shape, header.dtype,
                         std::move(owner));

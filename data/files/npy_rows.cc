@@ -5,10 +5,10 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kEnds[] = {"_dense.npy", "_sparse.npy", "_labels.npy"};
+constexpr const char* kNpyEnds[] = {"_dense.npy", "_sparse.npy", "_labels.npy"};
 
 std::string NameOf(const std::string& path) {
-  for (const std::string end : kEnds)
+  for (const std::string end : kNpyEnds)
     if (path.ends_with(end)) return path.substr(0, path.size() - end.size());
   return path;
 }
@@ -24,7 +24,7 @@ StoredRowsPart MapDay(const NpyDay& day) {
 
 std::optional<NpyDay> FindNpyDay(const std::string& path) {
   const std::string name = NameOf(path);
-  const NpyDay day{name + kEnds[0], name + kEnds[1], name + kEnds[2]};
+  const NpyDay day{name + kNpyEnds[0], name + kNpyEnds[1], name + kNpyEnds[2]};
   const bool named = name != path;
   int there = 0;
   std::string missing;
@@ -53,9 +53,9 @@ RowRange TestHalf(int64_t rows) { return {rows - rows / 2, rows}; }
 
 NpyDayWriter::NpyDayWriter(const std::string& name, int64_t dense_columns, int64_t id_columns,
                            DType id_type)
-    : dense_(name + kEnds[0], DType::kF32, dense_columns),
-      sparse_(name + kEnds[1], id_type, id_columns),
-      labels_(name + kEnds[2], DType::kI32, 1),
+    : dense_(name + kNpyEnds[0], DType::kF32, dense_columns),
+      sparse_(name + kNpyEnds[1], id_type, id_columns),
+      labels_(name + kNpyEnds[2], DType::kI32, 1),
       id_type_(id_type),
       narrow_(static_cast<size_t>(id_columns)) {}
 

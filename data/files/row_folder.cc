@@ -5,14 +5,14 @@
 namespace tessera {
 namespace {
 
-constexpr char kDense[] = "dense", kIds[] = "ids", kLabels[] = "labels";
+constexpr char kDenseName[] = "dense", kIdsName[] = "ids", kLabelsName[] = "labels";
 
 StoredRowsPart MapShard(const std::string& folder, const RowShard& shard) {
   const MappedRowShard mapped(folder, shard);
   StoredRowsPart part{.name = mapped.path(),
-                      .dense = mapped.Columns(kDense),
-                      .ids = mapped.Columns(kIds),
-                      .labels = mapped.Columns(kLabels)};
+                      .dense = mapped.Columns(kDenseName),
+                      .ids = mapped.Columns(kIdsName),
+                      .labels = mapped.Columns(kLabelsName)};
   if (part.dense.tensor.rank() != 2 || part.dense.tensor.dim(0) != shard.rows)
     throw Error(Format("{}: expected dense of {} rows, got {}", mapped.path(), shard.rows,
                        part.dense.tensor.shape()));
@@ -68,9 +68,9 @@ void RowFolderWriter::WriteShard() {
   const Tensor ids = options_.id_type == DType::kI32 ? Ids<int32_t>() : Ids<int64_t>();
   WriteRowShard(
       ctx_, folder_, rows,
-      {{kDense, Tensor::Borrow(dense_.data(), {rows, options_.dense_columns}, DType::kF32)},
-       {kIds, ids},
-       {kLabels, Tensor::Borrow(labels_.data(), {rows}, DType::kF32)}},
+      {{kDenseName, Tensor::Borrow(dense_.data(), {rows, options_.dense_columns}, DType::kF32)},
+       {kIdsName, ids},
+       {kLabelsName, Tensor::Borrow(labels_.data(), {rows}, DType::kF32)}},
       index_);
   dense_.clear();
   ids_.clear();

@@ -13,7 +13,7 @@ namespace {
 
 // Elements of a file may begin anywhere.
 template <typename T>
-T Element(const char* row, int64_t column) {
+T RowElement(const char* row, int64_t column) {
   T element;
   std::memcpy(&element, row + column * static_cast<int64_t>(sizeof(T)), sizeof(T));
   return element;
@@ -119,14 +119,15 @@ std::pair<const StoredRowsPart*, int64_t> StoredParts::Find(int64_t row) const {
 }
 
 int64_t StoredParts::Id(const StoredRowsPart& part, const char* ids, int64_t column) {
-  return part.ids.tensor.dtype() == DType::kI32 ? Element<int32_t>(ids, column)
-                                                : Element<int64_t>(ids, column);
+  return part.ids.tensor.dtype() == DType::kI32 ? RowElement<int32_t>(ids, column)
+                                                : RowElement<int64_t>(ids, column);
 }
 
 float StoredParts::Label(const StoredRowsPart& part, int64_t row) {
   const char* const label = part.labels.Row(row);
-  return part.labels.tensor.dtype() == DType::kF32 ? Element<float>(label, 0)
-                                                   : static_cast<float>(Element<int32_t>(label, 0));
+  return part.labels.tensor.dtype() == DType::kF32
+             ? RowElement<float>(label, 0)
+             : static_cast<float>(RowElement<int32_t>(label, 0));
 }
 
 // ---- rows as batches

@@ -7,6 +7,7 @@
 
 #include "data/rows/bad_line.h"
 #include "data/rows/find_byte.h"
+#include "data/rows/number_text.h"
 #include "data/rows/word_table.h"
 #include "runtime/base/check.h"
 #include "runtime/json/json_fault.h"
@@ -31,7 +32,7 @@ T Good(simdjson::simdjson_result<T>&& result) {
   return std::move(result).value_unsafe();
 }
 
-bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
+using internal::IsDigit;
 
 const char* SkipDigits(const char* p, const char* end) {
   while (p < end && IsDigit(*p)) ++p;
@@ -135,12 +136,12 @@ BadLine NoObject(std::string_view line) {
   return BadLine("expected a JSON object", got);
 }
 
-enum class Shape { kScalar, kList, kObject };
+enum class Form { kScalar, kList, kObject };
 
-Shape ShapeOf(ondemand::value& value) {
+Form FormOf(ondemand::value& value) {
   const std::string_view token = value.raw_json_token();
-  if (token.starts_with('[')) return Shape::kList;
-  return token.starts_with('{') ? Shape::kObject : Shape::kScalar;
+  if (token.starts_with('[')) return Form::kList;
+  return token.starts_with('{') ? Form::kObject : Form::kScalar;
 }
 
 }  // namespace
@@ -174,19 +175,19 @@ struct JsonCells::Reader {
 
 // Reads a value that nobody asked for.
 void JsonCells::Reader::Check(ondemand::value& value) {
-  switch (ShapeOf(value)) {
-    case Shape::kScalar: {
+  switch (FormOf(value)) {
+    case Form::kScalar: {
       std::string_view text;
       ReadScalar(value, text);
       return;
     }
-    case Shape::kList:
+    case Form::kList:
       for (auto item : Good(value.get_array())) {
         ondemand::value inside = Good(std::move(item));
         Check(inside);
       }
       return;
-    case Shape::kObject:
+    case Form::kObject:
       for (auto item : Good(value.get_object())) {
         ondemand::field field = Good(std::move(item));
         KeyOf(field);
@@ -237,9 +238,9 @@ void JsonCells::Reader::ReadList(const std::string& key, ondemand::value& value,
   for (auto item : Good(value.get_array())) {
     ondemand::value inside = Good(std::move(item));
     std::string_view text, got;
-    if (ShapeOf(inside) != Shape::kScalar)
-      got = ShapeOf(inside) == Shape::kList ? Good(Good(inside.get_array()).raw_json())
-                                            : Good(Good(inside.get_object()).raw_json());
+    if (FormOf(inside) != Form::kScalar)
+      got = FormOf(inside) == Form::kList ? Good(Good(inside.get_array()).raw_json())
+                                          : Good(Good(inside.get_object()).raw_json());
     else if (ReadScalar(inside, text) == Scalar::kNull)
       got = "null";
     if (!got.empty())
@@ -262,13 +263,13 @@ void JsonCells::Reader::ReadField(ondemand::field& field, LineCells& out) {
   const std::string& key = keys.words()[place];
   if (seen[place]++ > 0) throw BadLine(Format("the key \"{}\" is given twice", key));
   LineCell& cell = out.cells[place];
-  switch (ShapeOf(value)) {
-    case Shape::kList:
+  switch (FormOf(value)) {
+    case Form::kList:
       return ReadList(key, value, cell, out);
-    case Shape::kObject:
+    case Form::kObject:
       throw BadLine(key, "expected a list, a number or a string",
                     ShownJson(Good(Good(value.get_object()).raw_json())));
-    case Shape::kScalar:
+    case Form::kScalar:
       std::string_view text;
       const Scalar scalar = ReadScalar(value, text);
       cell = TextCell(text);

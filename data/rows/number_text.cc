@@ -18,7 +18,7 @@ constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
 constexpr int64_t kExactDigits = 18;
 constexpr double kFloatLimit = 3.4028235677973366e38;  // what rounds to infinity from here on
 
-bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
+using internal::IsDigit;
 
 // Whether `p` begins an exponent that ends at `end`.
 bool IsExponent(const char* p, const char* end) {

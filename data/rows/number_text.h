@@ -24,6 +24,12 @@ inline NumberFault ParsePaddedNumber(std::string_view text, double& number) {
   return NumberFault::kNone;
 }
 
+namespace internal {
+
+inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
+
+}  // namespace internal
+
 // Whether a comma stands where the point of a number would: "3,5".
 bool HasDecimalComma(std::string_view text);
 

@@ -26,8 +26,8 @@ std::string MissingHint(std::string_view text) {
   return "";
 }
 
-void SplitBy(std::string_view text, std::string_view separator,
-             std::vector<std::string_view>& items) {
+void SplitCell(std::string_view text, std::string_view separator,
+               std::vector<std::string_view>& items) {
   items.clear();
   if (separator.size() == 1) {
     const char* p = text.data();
@@ -105,7 +105,7 @@ RowParser::Items RowParser::ItemsOf(size_t cell, const std::string& separator,
   if (separator.empty())
     scratch.assign(1, c.text());
   else
-    SplitBy(c.text(), separator, scratch);
+    SplitCell(c.text(), separator, scratch);
   return {scratch, !separator.empty()};
 }
 

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kBits = 64;  // of a word
+constexpr int64_t kWordBits = 64;  // of a word
 
 class Counted final : public DataSource {
  public:
@@ -59,8 +59,8 @@ class Counted final : public DataSource {
 
 void IdSet::Add(int64_t id) {
   if (id == kNoId) return;
-  std::atomic<uint64_t>& word = words_[static_cast<size_t>(id / kBits)];
-  const uint64_t bit = uint64_t{1} << (id % kBits);
+  std::atomic<uint64_t>& word = words_[static_cast<size_t>(id / kWordBits)];
+  const uint64_t bit = uint64_t{1} << (id % kWordBits);
   if ((word.load(std::memory_order_relaxed) & bit) == 0)
     word.fetch_or(bit, std::memory_order_relaxed);
 }
@@ -69,7 +69,7 @@ int64_t IdSet::Count(const std::function<bool(int64_t)>& counts) const {
   int64_t count = 0;
   for (size_t w = 0; w < words_.size(); ++w)
     for (uint64_t left = words_[w]; left != 0; left &= left - 1)
-      if (counts(static_cast<int64_t>(w) * kBits + std::countr_zero(left))) ++count;
+      if (counts(static_cast<int64_t>(w) * kWordBits + std::countr_zero(left))) ++count;
   return count;
 }
 

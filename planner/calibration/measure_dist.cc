@@ -15,7 +15,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kRows = 2048;
-constexpr size_t kBatches = 3;
+constexpr size_t kDistBatches = 3;
 constexpr size_t kPhases =
     3;  // input_dist, output_dist without the lookup, backward without updates
 
@@ -24,7 +24,7 @@ struct DistTrial {
   int64_t tables = 1, dim = 16, bags = 64, ids = 1;
 };
 
-std::vector<DistTrial> Trials(const MeasureSizes& sizes) {
+std::vector<DistTrial> DistTrials(const MeasureSizes& sizes) {
   std::vector<DistTrial> trials;
   for (const ShardingType type :
        {ShardingType::kTableWise, ShardingType::kRowWise, ShardingType::kColumnWise})
@@ -39,7 +39,7 @@ std::vector<DistTrial> Trials(const MeasureSizes& sizes) {
   return trials;
 }
 
-std::vector<BaseEmbeddingConfig> MakeConfigs(const DistTrial& trial) {
+std::vector<BaseEmbeddingConfig> MakeDistConfigs(const DistTrial& trial) {
   std::vector<BaseEmbeddingConfig> configs;
   for (int64_t t = 0; t < trial.tables; ++t) {
     BaseEmbeddingConfig c;
@@ -54,7 +54,7 @@ std::vector<BaseEmbeddingConfig> MakeConfigs(const DistTrial& trial) {
 ShardingPlan MakePlan(const DistTrial& trial, int ranks) {
   std::vector<TableShape> shapes;
   std::map<std::string, TableSharder> sharders;
-  for (const BaseEmbeddingConfig& c : MakeConfigs(trial)) {
+  for (const BaseEmbeddingConfig& c : MakeDistConfigs(trial)) {
     const int home = static_cast<int>(shapes.size()) % ranks;
     shapes.push_back({c.name, c.num_embeddings, c.embedding_dim});
     sharders[c.name] = trial.type == ShardingType::kRowWise ? RowWise()
@@ -67,7 +67,7 @@ ShardingPlan MakePlan(const DistTrial& trial, int ranks) {
 
 StepLoad LoadOf(const DistTrial& trial) {
   StepLoad load;
-  for (const BaseEmbeddingConfig& c : MakeConfigs(trial)) {
+  for (const BaseEmbeddingConfig& c : MakeDistConfigs(trial)) {
     StepTable table{.name = c.name, .rows = kRows, .dim = trial.dim};
     table.features.push_back({static_cast<double>(trial.bags),
                               static_cast<double>(trial.bags * trial.ids), UniformRows(kRows)});
@@ -76,12 +76,12 @@ StepLoad LoadOf(const DistTrial& trial) {
   return load;
 }
 
-KeyedJaggedTensor MakeBatch(Context& ctx, const DistTrial& trial, unsigned seed) {
+KeyedJaggedTensor MakeDistBatch(Context& ctx, const DistTrial& trial, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<int64_t> ids(static_cast<size_t>(trial.tables * trial.bags * trial.ids));
   for (int64_t& id : ids) id = static_cast<int64_t>(random() % static_cast<uint64_t>(kRows));
   std::vector<std::string> keys;
-  for (const BaseEmbeddingConfig& c : MakeConfigs(trial)) keys.push_back(c.name);
+  for (const BaseEmbeddingConfig& c : MakeDistConfigs(trial)) keys.push_back(c.name);
   return KeyedJaggedTensor::FromLengthsSync(
       std::move(keys), Tensor::From(ctx, ids),
       Tensor::From(
@@ -93,20 +93,20 @@ std::vector<double> TimePhases(Rounds& rounds, const DistTrial& trial) {
   Context& ctx = rounds.ctx();
   Communicator& comm = rounds.comm();
   std::vector<EmbeddingFeature> features;
-  for (const BaseEmbeddingConfig& c : MakeConfigs(trial))
+  for (const BaseEmbeddingConfig& c : MakeDistConfigs(trial))
     features.push_back({c.name, static_cast<int>(features.size()), c.name});
-  ShardedTables tables(ctx, comm, MakeConfigs(trial),
+  ShardedTables tables(ctx, comm, MakeDistConfigs(trial),
                        std::vector<PoolingType>(features.size(), PoolingType::kSum), features,
                        MakePlan(trial, comm.size()));
   for (const HeldShard& shard : tables.shards()) shard.tables->SetFrozen(shard.index, true);
   std::vector<KeyedJaggedTensor> batches;
-  for (size_t b = 0; b < kBatches; ++b)
-    batches.push_back(
-        MakeBatch(ctx, trial, static_cast<unsigned>(100 * comm.rank()) + static_cast<unsigned>(b)));
+  for (size_t b = 0; b < kDistBatches; ++b)
+    batches.push_back(MakeDistBatch(
+        ctx, trial, static_cast<unsigned>(100 * comm.rank()) + static_cast<unsigned>(b)));
   const Tensor grad = Tensor::Full(ctx, {trial.bags, trial.tables * trial.dim}, 1e-3);
   size_t next = 0;
   return rounds.Medians([&] {
-    const KeyedJaggedTensor& batch = batches[next++ % kBatches];
+    const KeyedJaggedTensor& batch = batches[next++ % kDistBatches];
     std::vector<double> seconds;
     Tape tape(ctx);
     std::optional<InputDist> input;
@@ -164,7 +164,7 @@ void MeasureDist(Rounds& rounds, const MeasureSizes& sizes,
   std::vector<Bill> bills[kPhases];
   said("exchanges of ids and rows");
   const MachineProfile nothing;
-  for (const DistTrial& trial : Trials(sizes)) {
+  for (const DistTrial& trial : DistTrials(sizes)) {
     const StepLoad load = LoadOf(trial);
     const WorkingSet none(load, ranks, 1);
     const PlanWork work =

@@ -7,8 +7,8 @@ namespace tessera {
 namespace internal {
 namespace {
 
-constexpr char kVersionKey[] = "tessera_planner_model";
-constexpr int64_t kVersion = 1;
+constexpr char kModelKey[] = "tessera_planner_model";
+constexpr int64_t kModelVersion = 1;
 
 // Calls fn(object, entry's key) for each entry of an object of objects.
 template <typename Fn>
@@ -181,7 +181,7 @@ PlannerModel ModelFields(JsonObject& object) {
 PlannerModel PlannerModelFromJson(const std::string& text, const std::string& where) {
   return internal::ReadDocument(text, where, [](const internal::Json& document) {
     internal::JsonObject object(document, "");
-    internal::CheckVersion(object, internal::kVersionKey, internal::kVersion);
+    internal::CheckVersion(object, internal::kModelKey, internal::kModelVersion);
     PlannerModel model = internal::ModelFields(object);
     object.Finish();
     CheckModel(model);

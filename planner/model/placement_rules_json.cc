@@ -6,8 +6,8 @@ namespace tessera {
 namespace internal {
 namespace {
 
-constexpr char kVersionKey[] = "tessera_placement_rules";
-constexpr int64_t kVersion = 1;
+constexpr char kRulesKey[] = "tessera_placement_rules";
+constexpr int64_t kRulesVersion = 1;
 
 void ReadLists(JsonObject& object, const char* key, std::vector<std::vector<std::string>>& out) {
   if (const Json* lists = FindList(object, key))
@@ -29,7 +29,7 @@ RankCap CapFrom(const Json& value, const std::string& where) {
 
 PlacementRules RulesFrom(const Json& document) {
   JsonObject object(document, "");
-  CheckVersion(object, kVersionKey, kVersion);
+  CheckVersion(object, kRulesKey, kRulesVersion);
   PlacementRules rules;
   ReadLists(object, "together", rules.together);
   ReadLists(object, "apart", rules.apart);

@@ -6,24 +6,24 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kNames[] = {"dense",
-                                  "fused",
-                                  "fused_uvm",
-                                  "fused_uvm_caching",
-                                  "key_value",
-                                  "ssd_virtual_table",
-                                  "dram_virtual_table",
-                                  "dram_ssd_virtual_table",
-                                  "fused_triton",
-                                  "quant",
-                                  "quant_uvm",
-                                  "quant_uvm_caching"};
+constexpr const char* kKernelNames[] = {"dense",
+                                        "fused",
+                                        "fused_uvm",
+                                        "fused_uvm_caching",
+                                        "key_value",
+                                        "ssd_virtual_table",
+                                        "dram_virtual_table",
+                                        "dram_ssd_virtual_table",
+                                        "fused_triton",
+                                        "quant",
+                                        "quant_uvm",
+                                        "quant_uvm_caching"};
 
 }  // namespace
 
-std::string ToString(PlanKernel kernel) { return kNames[static_cast<int>(kernel)]; }
+std::string ToString(PlanKernel kernel) { return kKernelNames[static_cast<int>(kernel)]; }
 PlanKernel ParsePlanKernel(const std::string& name) {
-  return internal::ParseName<PlanKernel>(name, "compute kernel", kNames);
+  return internal::ParseName<PlanKernel>(name, "compute kernel", kKernelNames);
 }
 
 std::optional<ComputeKernel> TrainedKernel(PlanKernel kernel) {

@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kNames[] = {"fixed_percentage", "fixed_absolute", "heuristical", "inference",
-                                  "sku_aware"};
+constexpr const char* kReservationNames[] = {"fixed_percentage", "fixed_absolute", "heuristical",
+                                             "inference", "sku_aware"};
 constexpr double kIdBytes = 8;
 constexpr int64_t kTrainingKjtCopies = 20;
 
@@ -97,9 +97,9 @@ void CheckLeft(const ReservedMemory& memory, const Topology& topology, const Res
 
 }  // namespace
 
-std::string ToString(ReservationKind kind) { return kNames[static_cast<int>(kind)]; }
+std::string ToString(ReservationKind kind) { return kReservationNames[static_cast<int>(kind)]; }
 ReservationKind ParseReservationKind(const std::string& name) {
-  return internal::ParseName<ReservationKind>(name, "reservation", kNames);
+  return internal::ParseName<ReservationKind>(name, "reservation", kReservationNames);
 }
 
 ReservedMemory Reserve(const Topology& topology, const PlannerModel& model, const Reservation& r) {

@@ -7,8 +7,8 @@ namespace tessera {
 namespace internal {
 namespace {
 
-constexpr char kVersionKey[] = "tessera_topology";
-constexpr int64_t kVersion = 1;
+constexpr char kTopologyKey[] = "tessera_topology";
+constexpr int64_t kTopologyVersion = 1;
 
 CollectiveBandwidth CollectiveRow(const Json& row, const std::string& where) {
   constexpr char kExpected[] = "[collective, world, local, bytes per ms]";
@@ -100,7 +100,7 @@ TopologyFile TopologyFromJson(const std::string& text, const std::string& where)
   using namespace internal;  // NOLINT: the reader's own words
   return ReadDocument(text, where, [](const Json& document) {
     JsonObject object(document, "");
-    CheckVersion(object, kVersionKey, kVersion);
+    CheckVersion(object, kTopologyKey, kTopologyVersion);
     TopologyFile file;
     file.topology = TopologyFields(object);
     if (const Json* profile = FindField(object, "profile")) file.profile = profile->dump();
@@ -110,7 +110,7 @@ TopologyFile TopologyFromJson(const std::string& text, const std::string& where)
 }
 
 std::string TopologyToJson(const TopologyFile& file) {
-  internal::Json json = {{internal::kVersionKey, internal::kVersion}};
+  internal::Json json = {{internal::kTopologyKey, internal::kTopologyVersion}};
   json.update(internal::TopologyJson(file.topology));
   if (!file.profile.empty()) json["profile"] = internal::ParseJson(file.profile);
   return internal::FieldALine(json);

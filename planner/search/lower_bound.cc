@@ -5,15 +5,15 @@
 namespace tessera::internal {
 namespace {
 
-constexpr int kBisections = 60, kPriceSteps = 40;
+constexpr int kBoundBisections = 60, kPriceSteps = 40;
 
 // A threshold from which on an item has a cheaper choice.
-struct Step {
+struct PriceStep {
   double threshold, saving;  // the first choice of an item "saves" −total
   bool first;
 };
 
-void AddSteps(const Item& item, std::vector<Step>& steps) {
+void AddSteps(const Item& item, std::vector<PriceStep>& steps) {
   std::vector<const Candidate*> by_largest;
   for (const Candidate& c : item.candidates) by_largest.push_back(&c);
   std::sort(by_largest.begin(), by_largest.end(), [](const Candidate* a, const Candidate* b) {
@@ -70,10 +70,10 @@ struct MemoryProblem {
 }  // namespace
 
 double ThresholdBound(const std::vector<Item>& items, double servers) {
-  std::vector<Step> steps;
+  std::vector<PriceStep> steps;
   for (const Item& item : items) AddSteps(item, steps);
   std::sort(steps.begin(), steps.end(),
-            [](const Step& a, const Step& b) { return a.threshold < b.threshold; });
+            [](const PriceStep& a, const PriceStep& b) { return a.threshold < b.threshold; });
   double least = 0;
   size_t missing = items.size();
   for (size_t i = 0; i < steps.size();) {
@@ -96,12 +96,12 @@ double MemoryBound(const std::vector<Item>& items, double servers,
     problem.hbm += static_cast<double>(std::max<int64_t>(0, rank.hbm));
   if (!(threshold_bound < kNever) || !problem.Excluded(threshold_bound)) return threshold_bound;
   double low = threshold_bound, high = std::max(low, 1e-9);
-  for (int i = 0; i < kBisections && problem.Excluded(high); ++i) {
+  for (int i = 0; i < kBoundBisections && problem.Excluded(high); ++i) {
     low = high;
     high *= 2;
   }
   if (problem.Excluded(high)) return low;
-  for (int i = 0; i < kBisections && low < high * (1 - 1e-9); ++i) {
+  for (int i = 0; i < kBoundBisections && low < high * (1 - 1e-9); ++i) {
     const double middle = (low + high) / 2;
     (problem.Excluded(middle) ? low : high) = middle;
   }

@@ -6,7 +6,7 @@
 namespace tessera::internal {
 namespace {
 
-constexpr double kGain = 1e-10, kReached = 1e-9;
+constexpr double kRoundGain = 1e-10, kBoundReached = 1e-9;
 constexpr uint32_t kSeed = 20261121;
 constexpr int kOfBottleneck = 4, kOfOthers = 3;  // items taken out, at most
 
@@ -17,7 +17,7 @@ class Ruiner {
   void Run() {
     double rating = state_.placement().Rating();
     state_.SetScale(rating);
-    while (!state_.exhausted() && rating > state_.problem().lower_bound * (1 + kReached)) {
+    while (!state_.exhausted() && rating > state_.problem().lower_bound * (1 + kBoundReached)) {
       state_.Spend(1);
       by_busiest_ = Random(2) == 0;
       if (!Try(rating)) continue;
@@ -72,7 +72,7 @@ class Ruiner {
     for (; back < chosen_.size() && potential < kNever; ++back)
       if (!PutBack(chosen_[back], potential)) break;
     if (back == chosen_.size() && state_.MayMove(0) &&
-        (potential < -kGain || state_.placement().Rating() < rating * (1 - kGain)))
+        (potential < -kRoundGain || state_.placement().Rating() < rating * (1 - kRoundGain)))
       return true;
     while (back > 0) state_.Take(chosen_[--back]);
     for (size_t i = chosen_.size(); i-- > 0;)

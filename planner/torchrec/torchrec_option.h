@@ -8,6 +8,8 @@
 
 namespace tessera::internal {
 
+inline constexpr double kIdBytes = 8;
+
 // The largest double of bytes that this library counts.
 inline constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
 

@@ -7,9 +7,9 @@
 namespace tessera {
 namespace {
 
+using internal::kIdBytes;
 using internal::OptionFacts;
 
-constexpr double kIdBytes = 8;
 constexpr double kFewestColumns = 32;  // that a lookup of whole columns is charged for
 constexpr double kWeightedBackward = 1.1, kBatchedCopy = 2.455, kElementwise = 9.22;
 constexpr double kDefaultLoadFactor = 0.2, kUvmSlowdown = 10;

@@ -8,10 +8,11 @@ namespace tessera {
 namespace {
 
 using internal::CeilBytes;
+using internal::kIdBytes;
 using internal::OptionFacts;
 using Wide = __int128;
 
-constexpr double kIdBytes = 8, kDefaultRatio = 0.2;
+constexpr double kDefaultRatio = 0.2;
 constexpr double kCacheBytesARow = 4, kCacheBytesASlot = 16;
 constexpr int64_t kQuantBytesARow = 4;
 

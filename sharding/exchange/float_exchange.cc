@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 // Matrices begin at multiples of 4 bytes, where every codec may write.
-int64_t Padded(int64_t bytes) { return (bytes + 3) / 4 * 4; }
+int64_t WholeFloats(int64_t bytes) { return (bytes + 3) / 4 * 4; }
 
 int64_t Elements(const MessageShapes& shapes) {
   int64_t n = 0;
@@ -20,7 +20,7 @@ int64_t Elements(const MessageShapes& shapes) {
 int64_t MessageBytes(const WireCodec& codec, const MessageShapes& shapes) {
   int64_t bytes = 0;
   for (const Shape& s : shapes)
-    if (s.numel() > 0) bytes += Padded(EncodedBytes(codec, s.numel(), s[1]));
+    if (s.numel() > 0) bytes += WholeFloats(EncodedBytes(codec, s.numel(), s[1]));
   return bytes;
 }
 
@@ -33,7 +33,7 @@ std::vector<WireSegment> MakeSegments(const WireCodec& codec, const Tensor& floa
     if (s.numel() == 0) continue;
     segments.push_back({floats.Rows(element, element + s.numel()).Reshape(s), byte});
     element += s.numel();
-    byte += Padded(EncodedBytes(codec, s.numel(), s[1]));
+    byte += WholeFloats(EncodedBytes(codec, s.numel(), s[1]));
   }
   return segments;
 }

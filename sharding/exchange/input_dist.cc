@@ -235,13 +235,13 @@ std::vector<int64_t> BytesToReceive(const ReceivedIds& from, const WireTypes& ty
   return bytes;
 }
 
-struct Received {
+struct ReceivedKjt {
   Tensor lengths, ids, weights;
 };
 
 // Reorders messages, which lie rank after rank, stream after stream.
-Received Sorted(Context& ctx, const ReceivedIds& from, const std::vector<Tensor>& messages,
-                const WireTypes& types, size_t streams) {
+ReceivedKjt Sorted(Context& ctx, const ReceivedIds& from, const std::vector<Tensor>& messages,
+                   const WireTypes& types, size_t streams) {
   std::vector<MessageLayout> layouts;
   int64_t bags = 0, ids = 0;
   for (size_t q = 0; q < messages.size(); ++q) {
@@ -249,7 +249,8 @@ Received Sorted(Context& ctx, const ReceivedIds& from, const std::vector<Tensor>
     bags += layouts[q].first_bag.back();
     ids += layouts[q].first_id.back();
   }
-  Received to = {Tensor::Empty(ctx, {bags}, DType::kI32), Tensor::Empty(ctx, {ids}, types.ids), {}};
+  ReceivedKjt to = {
+      Tensor::Empty(ctx, {bags}, DType::kI32), Tensor::Empty(ctx, {ids}, types.ids), {}};
   if (types.weighted) to.weights = Tensor::Empty(ctx, {ids});
   std::vector<SegmentCopy> copies;
   int64_t bag = 0, id = 0;
@@ -272,7 +273,7 @@ Received Sorted(Context& ctx, const ReceivedIds& from, const std::vector<Tensor>
   return to;
 }
 
-KeyedJaggedTensor MakeKjt(const ReceivedIds& from, Received received, Variable weights,
+KeyedJaggedTensor MakeKjt(const ReceivedIds& from, ReceivedKjt received, Variable weights,
                           size_t streams) {
   KeyedJaggedTensorArgs args{
       .keys = {}, .values = std::move(received.ids), .weights = std::move(weights)};
@@ -311,7 +312,7 @@ Awaitable<InputDist> InputDist::Start(Context& ctx, std::shared_ptr<const DistLa
                              "input_dist, ids, of " + layout->tables_text);
   return std::move(sent).Then(
       [&ctx, &comm, dist, layout, kjt, types, streams](std::vector<Tensor> messages) {
-        Received received = Sorted(ctx, *dist.received_, messages, types, streams);
+        ReceivedKjt received = Sorted(ctx, *dist.received_, messages, types, streams);
         Variable weights = received.weights;
         if (types.weighted)
           weights = internal::RecordDistWeights(

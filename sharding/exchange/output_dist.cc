@@ -33,7 +33,7 @@ namespace {
 constexpr int64_t kFloat = sizeof(float);
 
 // One batch between its two ends.
-struct Exchange {
+struct OutputExchange {
   std::shared_ptr<const OutputForm> form;
   Communicator* comm = nullptr;
   std::shared_ptr<const SentIds> sent;
@@ -82,7 +82,7 @@ struct Exchange {
 
 // ---- at home: where each feature's rows lie
 
-int64_t RowsAtHome(const Exchange& x, size_t f) {
+int64_t RowsAtHome(const OutputExchange& x, size_t f) {
   const DistFeature& feature = x.sent->features[f];
   return x.form->sequences ? feature.end - feature.begin : feature.num_bags;
 }
@@ -94,7 +94,7 @@ struct WideRows {
   std::vector<int64_t> first;     // of pooled: where row 0 of each feature begins
   int64_t columns = 0, elements = 0;
 
-  explicit WideRows(const Exchange& x) {
+  explicit WideRows(const OutputExchange& x) {
     for (size_t f = 0; f < x.form->features.size(); ++f) {
       const int64_t dim = x.form->features[f].dim;
       first.push_back(x.flat ? elements : columns);
@@ -102,18 +102,18 @@ struct WideRows {
       elements += dim * RowsAtHome(x, f);
     }
   }
-  Shape PooledShape(const Exchange& x) const {
+  Shape PooledShape(const OutputExchange& x) const {
     return x.flat ? Shape{elements} : Shape{x.stride, columns};
   }
   // The address of a feature's row 0, and the number of elements from row to row.
-  std::pair<float*, int64_t> Of(const Exchange& x, size_t f) const {
+  std::pair<float*, int64_t> Of(const OutputExchange& x, size_t f) const {
     const int64_t dim = x.form->features[f].dim;
     if (x.form->sequences) return {sequences[f].data<float>(), dim};
     return {pooled.data<float>() + first[f], x.flat ? dim : columns};
   }
 };
 
-WideRows EmptyWide(Context& ctx, const Exchange& x) {
+WideRows EmptyWide(Context& ctx, const OutputExchange& x) {
   WideRows wide(x);
   if (!x.form->sequences) {
     wide.pooled = Tensor::Empty(ctx, wide.PooledShape(x));
@@ -126,7 +126,7 @@ WideRows EmptyWide(Context& ctx, const Exchange& x) {
 }
 
 // The blocks of all nodes in `messages`, and of replicated tables in `replicas`.
-std::vector<ColumnBlock> MakeBlocks(const Exchange& x, const WideRows& wide,
+std::vector<ColumnBlock> MakeBlocks(const OutputExchange& x, const WideRows& wide,
                                     const std::vector<Tensor>& messages,
                                     const std::vector<Tensor>& replicas) {
   // The key is feature, column and, for sequences, first row: partial sums of one place meet there.
@@ -178,7 +178,7 @@ std::vector<ColumnBlock> MakeBlocks(const Exchange& x, const WideRows& wide,
 // ---- away: between the lookup's tensors and messages
 
 // Copies of sequences' rows into messages, or back.
-void CopySequences(Context& ctx, const Exchange& x, const std::vector<Tensor>& sequences,
+void CopySequences(Context& ctx, const OutputExchange& x, const std::vector<Tensor>& sequences,
                    const std::vector<Tensor>& messages, bool to_messages) {
   std::vector<SegmentCopy> copies;
   std::vector<int64_t> next(sequences.size());
@@ -201,7 +201,8 @@ void CopySequences(Context& ctx, const Exchange& x, const std::vector<Tensor>& s
 }
 
 // The messages of pooled rows lie rank after rank in the lookup's tensor.
-std::vector<Tensor> MessagesOf(Context& ctx, const Exchange& x, const EmbeddingOutputs& away) {
+std::vector<Tensor> MessagesOf(Context& ctx, const OutputExchange& x,
+                               const EmbeddingOutputs& away) {
   const std::vector<int64_t> sizes = SizesOf(x.AwayShapes());
   if (!x.form->sequences)
     return away.pooled ? internal::CutFlat(away.pooled.value(), sizes) : EmptyMessages(ctx, sizes);
@@ -212,7 +213,7 @@ std::vector<Tensor> MessagesOf(Context& ctx, const Exchange& x, const EmbeddingO
 
 // ---- the exchange
 
-Awaitable<std::vector<Tensor>> SendHome(Context& ctx, const Exchange& x,
+Awaitable<std::vector<Tensor>> SendHome(Context& ctx, const OutputExchange& x,
                                         const EmbeddingOutputs& away) {
   const OutputForm& form = *x.form;
   const std::string what = "output_dist, rows, of " + form.layout->tables_text;
@@ -224,7 +225,7 @@ Awaitable<std::vector<Tensor>> SendHome(Context& ctx, const Exchange& x,
                         what);
 }
 
-std::vector<Tensor> SentToRows(Context& ctx, const Exchange& x,
+std::vector<Tensor> SentToRows(Context& ctx, const OutputExchange& x,
                                const std::vector<Tensor>& messages) {
   const TraceSpan span("output_dist");
   const OutputForm& form = *x.form;
@@ -242,7 +243,7 @@ std::vector<Tensor> SentToRows(Context& ctx, const Exchange& x,
 class OutputDistBackward final : public Function {
  public:
   // Inputs: away's, then the replicas', then, on a rank without tables, the weights.
-  OutputDistBackward(Exchange exchange, size_t num_away, std::vector<Shape> replica_shapes,
+  OutputDistBackward(OutputExchange exchange, size_t num_away, std::vector<Shape> replica_shapes,
                      int64_t weights)
       : x_(std::move(exchange)),
         num_away_(num_away),
@@ -311,7 +312,7 @@ class OutputDistBackward final : public Function {
     return grads;
   }
 
-  Exchange x_;
+  OutputExchange x_;
   size_t num_away_;
   std::vector<Shape> replica_shapes_;
   int64_t weights_;
@@ -319,7 +320,7 @@ class OutputDistBackward final : public Function {
 
 // ---- forward
 
-void TakeShape(Context& ctx, const KeyedJaggedTensor& kjt, Exchange& x) {
+void TakeShape(Context& ctx, const KeyedJaggedTensor& kjt, OutputExchange& x) {
   x.offsets = kjt.offsets(ctx);
   x.stride = kjt.stride();
   x.flat = kjt.variable_stride_per_key();
@@ -344,7 +345,7 @@ std::vector<Tensor> ValuesOf(const EmbeddingOutputs& outputs) {
   return values;
 }
 
-std::vector<Tensor> Outputs(Context& ctx, const Exchange& x, const WideRows& wide) {
+std::vector<Tensor> Outputs(Context& ctx, const OutputExchange& x, const WideRows& wide) {
   std::vector<Tensor> outputs = wide.sequences;
   if (!x.form->sequences)
     outputs.push_back(x.inverse ? internal::ExpandBags(ctx, wide.pooled, x.distinct, x.inverse)
@@ -360,7 +361,7 @@ Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx,
                                                  Communicator& comm, const InputDist& input,
                                                  const KeyedJaggedTensor& kjt,
                                                  EmbeddingOutputs away, EmbeddingOutputs replicas) {
-  Exchange x;
+  OutputExchange x;
   x.form = std::move(form);
   x.comm = &comm;
   x.sent = input.shared_sent();

@@ -7,7 +7,7 @@
 namespace tessera::conformance {
 namespace {
 
-std::vector<TableShape> TablesOf(const Case& c) {
+std::vector<TableShape> ShapesOf(const Case& c) {
   std::vector<TableShape> tables;
   for (const Json& t : c.attrs.at("tables"))
     tables.push_back(
@@ -44,7 +44,7 @@ Answer ShardSizesOf(Context& ctx, const Case& c) {
   const ShardingType type = ParseShardingType(c.attrs.at("sharding_type").get<std::string>());
   const RankLayout layout = LayoutOf(c);
   Answer answer;
-  for (const TableShape& table : TablesOf(c))
+  for (const TableShape& table : ShapesOf(c))
     answer.tensors[table.name] = ShardTensor(
         ctx, ShardSizes(type, table, layout.world_size, layout.local_size, OptionsOf(c)),
         /*with_rank=*/false);
@@ -73,11 +73,11 @@ TableSharder SharderOf(const Json& table) {
   throw Unsupported("sharding type");
 }
 
-Answer PlanOf(Context& ctx, const Case& c) {
+Answer PlanAnswer(Context& ctx, const Case& c) {
   std::map<std::string, TableSharder> sharders;
   for (const Json& table : c.attrs.at("tables"))
     sharders[table.at("name").get<std::string>()] = SharderOf(table);
-  const ShardingPlan plan = MakeShardingPlan(LayoutOf(c), TablesOf(c), sharders);
+  const ShardingPlan plan = MakeShardingPlan(LayoutOf(c), ShapesOf(c), sharders);
   Answer answer;
   for (const auto& [name, sharding] : plan.tables)
     answer.tensors[name] = ShardTensor(ctx, sharding.shards, /*with_rank=*/true);
@@ -89,7 +89,7 @@ Answer PlanOf(Context& ctx, const Case& c) {
 Answer RunSharding(Context& ctx, const Case& c) {
   const std::string op = c.attrs.at("op").get<std::string>();
   if (op == "shard_sizes") return ShardSizesOf(ctx, c);
-  if (op == "sharding_plan") return PlanOf(ctx, c);
+  if (op == "sharding_plan") return PlanAnswer(ctx, c);
   if (op == "input_dist") return InputDistOf(ctx, c);
   if (op == "train_sharded") return TrainShardedOf(ctx, c);
   throw Unsupported("op " + op);

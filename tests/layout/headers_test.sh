@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Headers compile alone, those for .cu files (.cuh) and the emulator's beside the emulator. Every
 # sixth is tried, or all with TESSERA_TEST_ALL=1; of those that their own .cc includes first every
-# fortieth: a build shows it but for headers of the standard library, which all sources see
-# (tools/pch), these programs too (precompiled, they halve the time): includes_test checks them.
+# fortieth: a build of sources one by one (tools/nightly) shows it but for headers of the standard
+# library, which all sources see (tools/pch), these programs too (precompiled, they halve the time):
+# includes_test checks them.
 # Public headers (outside tests and bench) bring no fmt, Eigen, JSON or CLI11 along (runtime/json/
 # is for .cc files).
 set -euo pipefail

@@ -8,7 +8,7 @@ ln -s "$library" "$TEST_TMPDIR/libtessera_c.so.1"  # as it is installed
 LD_LIBRARY_PATH="$TEST_TMPDIR" "$folder/tests/serve/c_api_program" "$TEST_TMPDIR/model" \
   "$(cat "$TEST_TMPDIR/model.scores")"
 
-exported=$(nm -D --defined-only --format=posix "$library" | awk \
+exported=$(nm -D --extern-only --defined-only --format=posix "$library" | awk \
   '$2 != "A" {sub("@.*", "", $1); print $1}' | sort)
 declared=$(grep -oE '\btessera_c_[a-z_]+\(' "$folder/serve/tessera_c.h" | tr -d '(' | sort -u)
 diff <(echo "$declared") <(echo "$exported") || {

@@ -11,6 +11,7 @@ tools/build_rules/prelude_bazel puts the three in place of Bazel's own in every 
 """
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load("//tools:joined_source.bzl", "joined_source")
 
 def _command(ctx, toolchain, features, options, header, output):
     variables = cc_common.create_compile_variables(
@@ -69,15 +70,28 @@ precompiled_header = rule(
 )
 
 def _with_header(rule, header = None, srcs = [], copts = [], **kwargs):
-    if srcs and not [source for source in srcs if source.endswith(".c")]:
+    if srcs and not (type(srcs) == "list" and [s for s in srcs if s.endswith(".c")]):
         if not header:
             header = "tests" if native.package_name().startswith("tests") else "standard"
         srcs = srcs + ["//tools/pch:" + header]
         copts = ["-include tools/pch/%s.h" % header] + copts
     rule(srcs = srcs, copts = copts, **kwargs)
 
-def cc_library(**kwargs):
-    _with_header(native.cc_library, **kwargs)
+def cc_library(name, srcs = [], textual_hdrs = [], joined = True, **kwargs):
+    """Bazel's own, whose sources are compiled as one, in less than half of the time.
+
+    joined: False for sources that are compiled one by one, as all are with
+    --//tools/pch:joined=false.
+    """
+    sources = [source for source in srcs if source.endswith(".cc") and source[0] not in ":/_"]
+    if joined and len(sources) > 1:
+        made = joined_source(name, sources, testonly = kwargs.get("testonly", False))
+        srcs = [source for source in srcs if source not in sources] + select({
+            "//tools/pch:one_by_one": sources,
+            "//conditions:default": [made],
+        })
+        textual_hdrs = textual_hdrs + sources
+    _with_header(native.cc_library, name = name, srcs = srcs, textual_hdrs = textual_hdrs, **kwargs)
 
 def cc_binary(**kwargs):
     _with_header(native.cc_binary, **kwargs)

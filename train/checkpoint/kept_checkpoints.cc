@@ -63,7 +63,7 @@ std::optional<int64_t> StepOf(const std::string& path) {
 }
 
 // Removes a folder's index first: what an end in here leaves is no checkpoint.
-void Remove(const std::string& path) {
+void RemoveKept(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path)) fs::remove(PathIn(path, kIndexName), error);
   if (!error) fs::remove_all(path, error);
@@ -134,10 +134,10 @@ void KeptCheckpoints::BeforeSave(int64_t step) const {
   if (!there || *there > *last_ || *there >= step) return;
   const std::string to = KeptPath(checkpoint_, *there);
   if (fs::is_directory(from)) {
-    Remove(to);
+    RemoveKept(to);
     LinkFolder(from, to);
   } else if (!fs::exists(to) || !fs::equivalent(from, to)) {
-    Remove(to);
+    RemoveKept(to);
     Link(from, to);
   }
   SyncFolder(FolderOf(to));
@@ -147,12 +147,13 @@ void KeptCheckpoints::AfterSave(int64_t step) {
   std::vector<KeptCheckpoint> kept = KeptBeside(checkpoint_);
   std::erase_if(kept, [&](const KeptCheckpoint& earlier) {
     if (!IsOfOthers(earlier, last_) && earlier.step < step) return false;
-    Remove(earlier.path);
+    RemoveKept(earlier.path);
     return true;
   });
   last_ = step;
   if (!keep_) return;
-  for (size_t i = 0; i + static_cast<size_t>(*keep_ - 1) < kept.size(); ++i) Remove(kept[i].path);
+  for (size_t i = 0; i + static_cast<size_t>(*keep_ - 1) < kept.size(); ++i)
+    RemoveKept(kept[i].path);
 }
 
 }  // namespace tessera

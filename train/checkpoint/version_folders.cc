@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kWithdrawn = "withdrawn-", kRemoved = "removed-";
-constexpr std::string_view kDelta = "delta-", kDeltaEnd = ".safetensors";
+constexpr std::string_view kDeltaBegin = "delta-", kDeltaEnd = ".safetensors";
 
 // The number that a text is, written as numbers of versions are.
 std::optional<int64_t> NumberOf(std::string_view text) {
@@ -51,7 +51,7 @@ int64_t NewestDeltaIn(const std::string& directory) {
   ForEachIn(directory, [&](std::string_view name, const std::string&) {
     if (!name.ends_with(kDeltaEnd)) return;
     name.remove_suffix(kDeltaEnd.size());
-    newest = std::max(newest, NumberBehind(kDelta, name).value_or(0));
+    newest = std::max(newest, NumberBehind(kDeltaBegin, name).value_or(0));
   });
   return newest;
 }

@@ -13,7 +13,7 @@ bool IsFlag(const std::string& option) {
   return option == "nesterov" || option == "amsgrad" || option == "maximize";
 }
 
-void CheckName(const std::string& name, const std::string& where) {
+void CheckOptimizerName(const std::string& name, const std::string& where) {
   const std::vector<std::string> names = DenseOptimizerConfig::AllNames();
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
   throw Error(Format("{}: {}", where, NoneIsCalled("dense optimizer", name, names)));
@@ -42,7 +42,7 @@ DenseOptimizerConfig ReadDenseOptimizer(const Json& value, const std::string& wh
   JsonObject object(value, where, problems);
   std::string name;
   object.Required("name", name);
-  CheckName(name, object.at("name"));
+  CheckOptimizerName(name, object.at("name"));
   DenseOptimizerConfig config(name);
   for (const std::string& option : config.Options()) {
     const Json* given = object.Find(option, OptionSchema(config, option));

@@ -4,7 +4,7 @@
 namespace tessera::internal {
 namespace {
 
-constexpr KeyMeaning kMeanings[] = {
+constexpr KeyMeaning kMetricMeanings[] = {
     {"metrics", "The metrics of --metrics and --tensorboard, as TorchRec's MetricsConfig."},
     {"metrics.rec_tasks", "The tasks. Without it: those of the model."},
     {"metrics.rec_tasks[].name", "The name of the task."},
@@ -63,6 +63,6 @@ constexpr KeyMeaning kMeanings[] = {
 
 }  // namespace
 
-std::span<const KeyMeaning> MeaningsOfMetrics() { return kMeanings; }
+std::span<const KeyMeaning> MeaningsOfMetrics() { return kMetricMeanings; }
 
 }  // namespace tessera::internal

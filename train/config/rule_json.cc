@@ -20,9 +20,11 @@
 namespace tessera::internal {
 namespace {
 
-void ReadField(JsonObject& object, const char* key, bool& field) { object.Optional(key, field); }
+void ReadRuleField(JsonObject& object, const char* key, bool& field) {
+  object.Optional(key, field);
+}
 
-void ReadField(JsonObject& object, const char* key, std::floating_point auto& field) {
+void ReadRuleField(JsonObject& object, const char* key, std::floating_point auto& field) {
   Json bounds = NumberFieldBounds(key);
   if (IsDecay(key)) bounds["exclusiveMaximum"] = 1;
   const Json* value = object.Find(key, SchemaOf(field));
@@ -36,8 +38,10 @@ void ReadField(JsonObject& object, const char* key, std::floating_point auto& fi
   ReadJson(*value, object.at(key), field);
 }
 
-void ReadField(JsonObject& object, const char* key, int64_t& field) { object.Optional(key, field); }
-void ReadField(JsonObject& object, const char* key, int& field) {
+void ReadRuleField(JsonObject& object, const char* key, int64_t& field) {
+  object.Optional(key, field);
+}
+void ReadRuleField(JsonObject& object, const char* key, int& field) {
   int64_t whole = field;
   object.Optional(key, whole);
   using Limits = std::numeric_limits<int>;
@@ -46,17 +50,17 @@ void ReadField(JsonObject& object, const char* key, int& field) {
   field = static_cast<int>(whole);
 }
 
-void ReadField(JsonObject& object, const char* key, WeightDecayMode& field) {
+void ReadRuleField(JsonObject& object, const char* key, WeightDecayMode& field) {
   using Mode = WeightDecayMode;
   object.OptionalWord(key, field, {Mode::kNone, Mode::kL2, Mode::kDecouple, Mode::kAdagradW});
 }
-void ReadField(JsonObject& object, const char* key, CounterRateMode& field) {
+void ReadRuleField(JsonObject& object, const char* key, CounterRateMode& field) {
   using Mode = CounterRateMode;
   object.OptionalWord(
       key, field,
       {Mode::kEqual, Mode::kTailIdLrIncrease, Mode::kTailIdLrDecrease, Mode::kCounterSgd});
 }
-void ReadField(JsonObject& object, const char* key, EnsembleStepMode& field) {
+void ReadRuleField(JsonObject& object, const char* key, EnsembleStepMode& field) {
   object.OptionalWord(key, field, {EnsembleStepMode::kNone, EnsembleStepMode::kUseIter});
 }
 
@@ -117,7 +121,7 @@ bool IsOptionOfLibrary(std::string_view name) {
 template <typename Option>
 void ReadPluginOption(JsonObject& object, const char* key, Option& option) {
   if (IsOptionOfLibrary(key) || !std::is_floating_point_v<Option>)
-    ReadField(object, key, option);
+    ReadRuleField(object, key, option);
   else
     object.Optional(key, option);
 }
@@ -167,7 +171,7 @@ AnyRule ReadRule(const Json& value, const std::string& where, JsonProblems* prob
     names.emplace_back(rule.kName);
     if (name != rule.kName) return;
     VisitRuleOptions(rule, [&](const char* key, auto& field) {
-      object.Try([&] { ReadField(object, key, field); });
+      object.Try([&] { ReadRuleField(object, key, field); });
     });
     object.Finish();
     made = rule;

@@ -17,14 +17,14 @@ TEST(RunContextTest, SaysWhatAResultDependsOn) {
                            "caches", "huge_pages", "governor", "kernel"})
     EXPECT_FALSE(context[name].empty()) << name;
   EXPECT_EQ(context["time"].size(), std::string("2026-11-25T02:00:00Z").size());
-  EXPECT_NE(context["command"].find("run_context_test"), std::string::npos) << context["command"];
+  EXPECT_NE(context["command"].find("harness_test"), std::string::npos) << context["command"];
   EXPECT_NE(context["flags"].find("-ffp-contract=off"), std::string::npos) << context["flags"];
 }
 
 // `git gc` moves refs into one file.
 TEST(RunContextTest, FindsACommitThatIsPacked) {
   const std::filesystem::path before = std::filesystem::current_path();
-  const std::filesystem::path checkout = std::filesystem::path(testing::TempDir()) / "checkout";
+  const std::filesystem::path checkout = std::filesystem::path(::testing::TempDir()) / "checkout";
   std::filesystem::create_directories(checkout / ".git");
   std::filesystem::create_directories(checkout / "bench");
   std::ofstream(checkout / "bench/topics.cc") << "\n";

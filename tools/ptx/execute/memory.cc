@@ -133,7 +133,7 @@ void Store(Warp& warp, const Instruction& i, LaneMask lanes) {
   }
 }
 
-void Nothing(Warp&, const Instruction&, LaneMask) {}
+void SkipFence(Warp&, const Instruction&, LaneMask) {}
 
 // An access's kind in the statistics.
 std::string_view KindOf(const Instruction& i) {
@@ -180,7 +180,7 @@ void Translate(Warp& warp, const Instruction& i, Space space, const Operand& o, 
 Execute FindMemory(Instruction& i) {
   const std::string& op = i.opcode;
   if (op == "nanosleep") i.flow = Flow::kYield;
-  if (op != "ld" && op != "st") return Nothing;  // prefetches, fences
+  if (op != "ld" && op != "st") return SkipFence;  // prefetches, fences
   const bool load = op == "ld";
   if (i.operands.size() != 2 || i.type.bytes > 8 || i.Has("async")) return nullptr;
   // Parameters of a call lie in local memory.
