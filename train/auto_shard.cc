@@ -12,9 +12,10 @@
 namespace tessera {
 
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
-                      const std::string& cost_model, PlanResult* result) {
+                      const std::string& cost_model, PlanResult* result,
+                      const CalibratedOptions& known) {
   const EmbeddingShardingPlanner planner(machine.topology, model,
-                                         CostModelOptions(cost_model, machine, model));
+                                         CostModelOptions(cost_model, machine, model, known));
   PlanResult found = planner.Plan();
   ShardingPlan plan = ToShardingPlan(machine.topology, model, found.tables);
   if (result != nullptr) *result = std::move(found);
@@ -36,7 +37,7 @@ RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communica
   ShardingPlan plan = PlanOnLeader(comm, [&] {
     return FindPlan(
         PlannerModelOf(config, options.batch_size, comm.size(), machine.topology.compute_device),
-        machine, options.cost_model);
+        machine, options.cost_model, nullptr, {.codecs = options.sharding.codecs});
   });
   const ModelSharding sharding{.comm = &comm, .plan = std::move(plan), .options = options.sharding};
   return RankingModel(ctx, config, sharding);

@@ -17,14 +17,17 @@
 #include "planner/model/model.h"
 #include "planner/model/topology_json.h"
 #include "planner/planner.h"
+#include "planner/step_model/calibrated_estimator.h"
 #include "runtime/context.h"
 
 namespace tessera {
 
-// Returns the plan that the planner finds, by the cost model of this name (planner/cost_models.h);
-// `result`, if given, gets the planner's report. Throws PlannerError where nothing fits.
+// Returns the plan that the planner finds, by the cost model of this name (planner/cost_models.h),
+// of which `known` is for calibrated alone; `result`, if given, gets the planner's report. Throws
+// PlannerError where nothing fits.
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
-                      const std::string& cost_model = "", PlanResult* result = nullptr);
+                      const std::string& cost_model = "", PlanResult* result = nullptr,
+                      const CalibratedOptions& known = {});
 
 // Calls `find` on rank 0 alone and returns its plan on every rank. Throws Error on every rank if
 // `find` throws, and unless the plan is for comm.size() ranks, or for `ranks` (those of a group) if
@@ -37,7 +40,8 @@ struct AutoShardOptions {
   std::string cost_model = "";
   ShardingOptions sharding = {};
 };
-// Makes the model, and shards its tables by the plan that is found for `machine`. Every rank calls.
+// Makes the model, and shards its tables by the plan that is found for `machine`; the calibrated
+// cost model prices exchanges by the codecs of `options.sharding`. Every rank calls.
 // Throws Error for a machine of another number of ranks than comm's.
 RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communicator& comm,
                        const TopologyFile& machine, const AutoShardOptions& options = {});

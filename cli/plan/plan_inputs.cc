@@ -19,7 +19,6 @@
 namespace tessera::cli {
 namespace {
 
-
 bool IsCheckpoint(const std::string& path) {
   return std::filesystem::is_directory(path) || path.ends_with(".safetensors");
 }
@@ -222,11 +221,14 @@ MachineSource::MachineSource(const PlanFlags& flags) {
 
 TopologyFile MachineSource::Of(const PlanFlags& flags) const {
   TopologyFile file;
+  if (!file_ && !flags.ranks)
+    throw Error(Format("how many ranks? --topology {} names a kind of machine: give --ranks N",
+                       flags.topology));
   if (file_)
     file = *file_;
   else
-    file.topology = ShippedTopology(flags.topology.empty() ? "cpu" : flags.topology,
-                                    flags.ranks.value_or(1), flags.ranks_per_node.value_or(0));
+    file.topology = ShippedTopology(flags.topology.empty() ? "cpu" : flags.topology, *flags.ranks,
+                                    flags.ranks_per_node.value_or(0));
   SetRanks(file.topology, flags);
   if (flags.hbm_gib) {
     RefuseHbmOfCpus(flags, file.topology);

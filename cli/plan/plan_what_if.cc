@@ -59,13 +59,12 @@ void CheckFlags(const PlanFlags& flags) {
 
 void CheckCodecs(const WhatIfAxis& axis, const MachineProfile& profile) {
   for (const std::string& value : axis.values) {
-    const WireCodecs codecs = ParseWireCodecs(value);
-    for (const WireCodec& codec : {codecs.forward, codecs.backward, codecs.dense})
-      if (codec.type != WireType::kFp32 && !profile.codecs.contains(codec.type))
-        throw Error(
-            Format("--what-if codec={}: the topology has no measured price of {}; tessera "
-                   "calibrate measures it",
-                   value, codec));
+    const std::optional<WireCodec> codec = UnpricedCodec(profile, ParseWireCodecs(value));
+    if (codec)
+      throw Error(
+          Format("--what-if codec={}: the topology has no measured price of {}; tessera "
+                 "calibrate measures it",
+                 value, *codec));
   }
 }
 

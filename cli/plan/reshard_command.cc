@@ -89,8 +89,8 @@ ShardingPlan PlanFor(const ReshardFlags& flags, const std::vector<TableShape>& t
   const RankLayout layout{flags.ranks,
                           flags.ranks_per_node == 0 ? flags.ranks : flags.ranks_per_node};
   if (flags.plan == "auto")
-    return FindAutoPlan(ReadConfig(flags, ReadCheckpoint(flags.checkpoint)), layout, Device::Cpu(),
-                        flags.topology);
+    return FindAutoPlan(ReadConfig(flags, ReadCheckpoint(flags.checkpoint)),
+                        {.layout = layout, .topology = flags.topology});
   if (!flags.topology.empty()) throw Error("--topology needs --plan auto");
   return MakeRanksPlan(flags.plan, layout, tables,
                        config ? config->managed_collision : ManagedTableConfigs());

@@ -182,6 +182,10 @@ ShardingPlan NamedPlan(const TrainFlags& flags, const RankLayout& layout,
   }
 }
 
+WireCodecs CodecsOf(const TrainFlags& flags) {
+  return flags.wire_codecs.empty() ? WireCodecs{} : ParseWireCodecs(flags.wire_codecs);
+}
+
 // The plan that was asked for, the same on all ranks.
 ShardingPlan MakePlan(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
   const RankLayout layout = ThrowingAlike([&] { return LayoutSync(flags, comm); });
@@ -192,8 +196,13 @@ ShardingPlan MakePlan(const TrainFlags& flags, Communicator& comm, const TrainCo
   }
   TrainConfig of_group = config;  // which trains on its part of each batch
   of_group.batch_size = std::max<int64_t>(1, config.batch_size / NumGroups(flags));
-  return ThrowingAlike(
-      [&] { return AutoPlan(of_group, comm, layout, ParseDevice(flags.device), flags.topology); });
+  return ThrowingAlike([&] {
+    return AutoPlan(of_group, comm,
+                    {.layout = layout,
+                     .device = ParseDevice(flags.device),
+                     .topology = flags.topology,
+                     .codecs = CodecsOf(flags)});
+  });
 }
 
 // Throws Error for a plan that does not fit. Every rank calls.
@@ -213,7 +222,7 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
     ranks.sync_interval = flags.sync_interval.value_or(ranks.sync_interval);
   }
   if (!flags.route.empty()) ranks.route = ParseOutputRoute(flags.route);
-  if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
+  ranks.codecs = CodecsOf(flags);
   return ranks;
 }
 

@@ -37,6 +37,12 @@ const CollectivePrices* NearestOf(const MachineProfile& profile, CollectiveOp op
 
 }  // namespace
 
+std::optional<WireCodec> UnpricedCodec(const MachineProfile& profile, const WireCodecs& codecs) {
+  for (const WireCodec& codec : {codecs.forward, codecs.backward, codecs.dense})
+    if (codec.type != WireType::kFp32 && !profile.codecs.contains(codec.type)) return codec;
+  return std::nullopt;
+}
+
 const std::array<std::string, kInputItems>& InputItemNames() {
   static const std::array<std::string, kInputItems> names = {
       "call",          "segment",  "checked_id", "moved_id",

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -138,6 +139,9 @@ struct MachineProfile {
 
   friend bool operator==(const MachineProfile&, const MachineProfile&) = default;
 };
+
+// The codec whose work the profile has no price of, if there is one among them.
+std::optional<WireCodec> UnpricedCodec(const MachineProfile& profile, const WireCodecs& codecs);
 
 template <size_t n>
 double Price(const std::array<double, n>& prices, const std::array<double, n>& counts) {

@@ -34,7 +34,11 @@ run 0 train --config small.json --ranks 4 --plan plan.json --checkpoint folder
 has out "4 ranks (local)"
 run 0 train --config small.json --ranks 2 --plan auto
 run 0 train --config small.json --ranks 2 --plan auto --topology h100
+fails_saying "how many ranks? --topology h100 names a kind of machine: give --ranks N" plan \
+  --tables small.json --topology h100
 fails_saying "--topology needs --plan auto" train --config small.json --ranks 2 --topology h100
+run 0 train --config small.json --ranks 2 --plan auto --wire-codecs fp16
+has err "--plan auto prices exchanges as fp32"
 
 # ---- from checkpoints, other machines, other cost models
 run 0 plan --tables folder --ranks 3 --batch 100
@@ -89,7 +93,8 @@ import json
 step = json.load(open("measured_report.json"))["step_ms"]
 assert step > 0 and step == json.load(open("measured_diff.json"))["before"]["step_ms"], step
 EOM
-run 0 train --config small.json --ranks 2 --plan auto --topology topology.json
+run 0 train --config small.json --ranks 2 --plan auto --topology topology.json --wire-codecs fp16
+! grep -q "warning" err || fail "a measured codec is priced: $(cat err)"
 sed 's/"backend":"local"/"backend":"mpi"/' topology.json >processes.json
 fails_saying "measured with ranks as processes, and the ranks of this run are threads" train \
   --config small.json --ranks 2 --plan auto --topology processes.json
@@ -137,7 +142,8 @@ json apart.json 'all(s["rank"] != 0 for t in d["tables"].values() for s in t["sh
 sed 's/"name": "t"/"name": "c", "rows": 100, "dim": 8}, {"name": "t"/
   s/\]}\]}/]}], "constraints": {"c": {"device_group": "cpu"}}}/' tables.json >grouped.json
 wrong="its constraints ask for device_group cpu, and the topology has cuda devices alone"
-fails_saying "it is not in the plan: $wrong" plan --tables grouped.json --topology h100
+fails_saying "it is not in the plan: $wrong" plan --tables grouped.json --topology h100 \
+  --ranks 1
 fails_saying "Give --ranks N" plan --tables small.json
 fails_saying "expected calibrated, bandwidth or torchrec" plan --tables small.json --ranks 2 \
   --cost-model fast

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
+#include "planner/calibration/machine_profile_json.h"
 #include "planner/model/shipped_topologies.h"
 #include "sharding/plan/plan_json.h"
+#include "tests/planner/testing/made_up_profile.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/small_run.h"
 #include "train/model_config.h"
@@ -41,6 +43,22 @@ TEST(AutoShard, RanksHoldWhatThePlannerFinds) {
     });
     EXPECT_EQ(PlanToJson(plan), expected);
   });
+}
+
+// The profile has a price of fp16, and none of bf16.
+TEST(AutoShard, TheWorkOfCodecsIsPricedWhereItWasMeasured) {
+  const PlannerModel model = PlannerModelOf(SmallModel(), 32, 4, ComputeDevice::kCpu);
+  TopologyFile machine = Machine(4);
+  machine.profile = MachineProfileToJson(testing::MadeUpProfile());
+  const auto rating = [&](const char* codecs) {
+    PlanResult found;
+    FindPlan(model, machine, "", &found, {.codecs = ParseWireCodecs(codecs)});
+    return found.rating;
+  };
+  EXPECT_NE(rating("fp16"), rating("fp32"));
+  EXPECT_EQ(UnpricedCodec(testing::MadeUpProfile(), ParseWireCodecs("fp16")), std::nullopt);
+  EXPECT_EQ(UnpricedCodec(testing::MadeUpProfile(), ParseWireCodecs("fp16/bf16"))->type,
+            WireType::kBf16);
 }
 
 // Only rank 0 is asked, and all ranks get its answer.

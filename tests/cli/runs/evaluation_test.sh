@@ -224,6 +224,8 @@ lacks out "epoch 1, 1.00 of it, step 20"
 run 0 runs piped --metric loss
 fails_saying "evaluation: there are no rows for it" train --config tasks.json --data tasks.csv \
   --patience 2
+fails_saying "--eval-metric auc-like: there are no rows for evaluation" train --config tasks.json \
+  --data tasks.csv --train-rows 0:1000 --eval-metric auc-like
 run 0 train --config tasks.json --data tasks.csv --train-rows 0:1000 --eval other.csv --patience 2 \
   --checkpoint rows.st
 fails_saying "evaluation: there are no rows for it" train --resume rows.st --data tasks.csv \
