@@ -14,9 +14,6 @@
 namespace tessera {
 namespace {
 
-// Elements of a piece in elementwise loops.
-constexpr int64_t kGrain = 1 << 16;
-
 Shape RowMajorStrides(const Shape& shape) {
   Shape strides = shape;
   int64_t step = 1;
@@ -277,7 +274,7 @@ void Tensor::Fill(Context& ctx, double value) const {
     T* data = this->data<T>();
     for (int64_t r = 0; r < runs.count; ++r) {
       T* run = data + runs.Offset(*this, r);
-      ParallelFor(ctx, runs.length, kGrain,
+      ParallelFor(ctx, runs.length, internal::kElementGrain,
                   [&](int64_t begin, int64_t end) { std::fill(run + begin, run + end, element); });
     }
   });

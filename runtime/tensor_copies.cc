@@ -14,9 +14,6 @@ namespace {
 
 using internal::Runs;
 
-// Elements of a piece in elementwise loops.
-constexpr int64_t kCopyGrain = 1 << 16;
-
 // The number of elements from the first in memory to the last.
 int64_t CoveredElements(const Tensor& t) {
   if (t.numel() == 0) return 0;
@@ -105,7 +102,7 @@ Tensor Tensor::To(Context& ctx, DType dtype) const {
     else
       VisitDType(dtype_, [&]<typename Source>() {
         VisitDType(dtype, [&]<typename Target>() {
-          internal::ForEach(on, ctx, numel(), kCopyGrain,
+          internal::ForEach(on, ctx, numel(), internal::kElementGrain,
                             internal::ConvertElements<Target, Source>{source.data<Source>(),
                                                                       result.data<Target>()});
         });

@@ -7,6 +7,8 @@
 
 namespace tessera::internal {
 
+inline constexpr int64_t kElementGrain = 1 << 16;  // elements of a piece in elementwise loops
+
 // The longest run of contiguous elements at the end of the shape, and a walk over the runs of a
 // strided tensor.
 struct Runs {

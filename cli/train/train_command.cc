@@ -1,5 +1,4 @@
 // tessera train: trains a model by its configuration, on files of rows or on synthetic data.
-#include <algorithm>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -300,14 +299,6 @@ void Claim(TrainFlags& flags, Start& start) {
   start.logs = OpenLogs(flags);
 }
 
-void CheckEvalMetric(const std::string& metric, const DataSets& data) {
-  if (metric.empty() || data.has_eval_rows()) return;
-  throw Error(
-      Format("--eval-metric {}: there are no rows for evaluation: give --eval FILE, --eval-rows "
-             "FIRST:LAST or a data.split, or leave it out",
-             metric));
-}
-
 // Reads and checks what is to be trained, on what, and from where.
 void ReadStart(TrainFlags& flags, Start& start) {
   const bool with_ranks = WithRanks(flags);
@@ -330,7 +321,7 @@ void ReadStart(TrainFlags& flags, Start& start) {
   config.data.split = data.split();  // with the time that was found, which checkpoints keep
   config.data.prepared = data.prepared();
   CheckEvaluations(config, data, MakeRunOptions(flags, resumed));
-  CheckEvalMetric(flags.evaluation.eval_metric, data);
+  CheckEvalMetric(flags.evaluation, data);
   CheckRunData(flags, data);
   start.there = MemoryThereIs(flags.memory_limit);
   WatchForInterrupt(flags.stop_within);

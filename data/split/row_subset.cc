@@ -9,14 +9,16 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kBits = 64;  // of a word
-constexpr size_t kWords = 8;   // of a block, a cache line
+using internal::kWordBits;
+constexpr size_t kWords = 8;  // of a block, a cache line
 
 // Bits [begin, end) of a word; both may lie outside of it.
 uint64_t Mask(int64_t begin, int64_t end) {
-  begin = std::clamp<int64_t>(begin, 0, kBits);
-  end = std::clamp<int64_t>(end, 0, kBits);
-  const auto below = [](int64_t n) { return n == kBits ? ~uint64_t{0} : (uint64_t{1} << n) - 1; };
+  begin = std::clamp<int64_t>(begin, 0, kWordBits);
+  end = std::clamp<int64_t>(end, 0, kWordBits);
+  const auto below = [](int64_t n) {
+    return n == kWordBits ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
+  };
   return below(end) & ~below(begin);
 }
 
@@ -32,10 +34,11 @@ RowSubset::RowSubset(std::shared_ptr<const RowTable> table, const RowBits& bits,
                      RowRange range)
     : table_(std::move(table)), bits_(bits) {
   const RowRange filled = FilledRange(range, table_->rows());
-  TESSERA_CHECK_EQ(std::ssize(bits_), (table_->rows() + kBits - 1) / kBits, "words of bits");
+  TESSERA_CHECK_EQ(std::ssize(bits_), (table_->rows() + kWordBits - 1) / kWordBits,
+                   "words of bits");
   int64_t count = 0;
   for (size_t w = 0; w < bits_.size(); ++w) {
-    const int64_t first = static_cast<int64_t>(w) * kBits;
+    const int64_t first = static_cast<int64_t>(w) * kWordBits;
     bits_[w] = (wanted ? bits_[w] : ~bits_[w]) & Mask(filled.first - first, filled.last - first);
     if (w % kWords == 0) before_.push_back(count);
     count += std::popcount(bits_[w]);
@@ -49,7 +52,7 @@ int64_t RowSubset::NumberOf(int64_t row) const {
   int64_t left = row - *(after - 1);
   for (int64_t in = std::popcount(bits_[word]); left >= in; in = std::popcount(bits_[++word]))
     left -= in;
-  return static_cast<int64_t>(word) * kBits + PlaceOfBit(bits_[word], left);
+  return static_cast<int64_t>(word) * kWordBits + PlaceOfBit(bits_[word], left);
 }
 
 Batch RowSubset::Gather(Context& ctx, std::span<const int64_t> rows) const {

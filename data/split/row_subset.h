@@ -13,6 +13,12 @@
 
 namespace tessera {
 
+namespace internal {
+
+inline constexpr int64_t kWordBits = 64;
+
+}  // namespace internal
+
 // A bit for each row, 64 to a word, the first ones lowest.
 using RowBits = std::vector<uint64_t>;
 

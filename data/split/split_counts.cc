@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "data/first_ids.h"
+#include "data/split/row_subset.h"
 #include "runtime/context.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kWordBits = 64;  // of a word
+using internal::kWordBits;
 
 class Counted final : public DataSource {
  public:

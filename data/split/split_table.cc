@@ -14,7 +14,6 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kEvalBits = 64;      // of a word
 constexpr int64_t kRowsAtOnce = 4096;  // whole words, so that no two threads write one
 
 bool IsIn(const RowRange& range, int64_t row) { return range.first <= row && row < range.last; }
@@ -38,7 +37,7 @@ class Splitter {
            const RowRange& eval)
       : rows_(rows), filter_(split, RowPart::kEval), train_(train), eval_(eval) {
     const int64_t count = rows.table->rows();
-    for_eval_.resize(static_cast<size_t>((count + kEvalBits - 1) / kEvalBits));
+    for_eval_.resize(static_cast<size_t>((count + internal::kWordBits - 1) / internal::kWordBits));
     if (split.by == SplitBy::kKey && rows.id_rows > 0) ids_.emplace(rows.id_rows);
     Context ctx({.threads = rows.threads});
     ParallelFor(ctx, (count + kRowsAtOnce - 1) / kRowsAtOnce, 1, [&](int64_t begin, int64_t end) {
@@ -73,7 +72,9 @@ class Splitter {
     }
   }
   void Note(int64_t row, bool eval) {
-    if (eval) for_eval_[static_cast<size_t>(row / kEvalBits)] |= uint64_t{1} << (row % kEvalBits);
+    if (eval)
+      for_eval_[static_cast<size_t>(row / internal::kWordBits)] |= uint64_t{1}
+                                                                   << (row % internal::kWordBits);
   }
 
   const TableToSplit& rows_;

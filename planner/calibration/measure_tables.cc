@@ -12,9 +12,10 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kFloat = 4;
+using internal::kBagIds;
+using internal::kFloat;
+
 constexpr int64_t kDims[] = {4, 16, 64, 256};
-constexpr int64_t kBagIds = 8;
 constexpr int64_t kSmallBytes = int64_t{1} << 20;
 
 class TableMeasurement {

@@ -12,19 +12,20 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kTierFloat = 4, kTierBagIds = 8;
+using internal::kBagIds;
+using internal::kFloat;
 
 // One table and several, few ids and many, rows that a cache keeps and rows that it lacks, narrow
 // and wide ones. Of a disk few ids alone, as neighbouring blocks are read together.
 std::vector<TableTrial> Trials(const MeasureSizes& sizes, EmbeddingLocation location) {
-  const int64_t rows = sizes.largest_table_bytes / 4096, many = sizes.most_ids / 8 / kTierBagIds,
+  const int64_t rows = sizes.largest_table_bytes / 4096, many = sizes.most_ids / 8 / kBagIds,
                 few = std::max<int64_t>(1, many / 64);
   const auto trial = [&](int64_t tables, int64_t dim, int64_t bags, int64_t named) {
     return TableTrial{.tables = tables,
                       .rows = rows,
                       .dim = dim,
                       .bags = bags,
-                      .ids = kTierBagIds,
+                      .ids = kBagIds,
                       .named_rows = named};
   };
   std::vector<TableTrial> trials = {trial(1, 64, few, 0), trial(4, 64, few, 0),
@@ -44,7 +45,7 @@ double StateBytes(const TableTrial& trial) {
 
 TierMoves MovesOf(const TableTrial& trial, double misses) {
   const double ids = static_cast<double>(trial.tables * trial.bags * trial.ids),
-               row = static_cast<double>(trial.dim * kTierFloat), states = StateBytes(trial);
+               row = static_cast<double>(trial.dim * kFloat), states = StateBytes(trial);
   if (trial.location == EmbeddingLocation::kDisk)
     return MovesOfDisk(misses, static_cast<double>(trial.tables * trial.rows), row, states);
   if (IsCached(trial.location)) return MovesOfCache(misses, row, states);

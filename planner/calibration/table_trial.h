@@ -5,10 +5,16 @@
 #include "planner/calibration/rounds.h"
 
 namespace tessera {
+namespace internal {
+
+inline constexpr int64_t kFloat = 4;   // bytes
+inline constexpr int64_t kBagIds = 8;  // ids in a bag
+
+}  // namespace internal
 
 struct TableTrial {
   int64_t tables = 1, rows = 1024, dim = 16;
-  int64_t bags = 64, ids = 8;  // of each table; in each bag
+  int64_t bags = 64, ids = internal::kBagIds;  // of each table; in each bag
   // Ids are evenly drawn from so many rows, spread over the table; 0: from all.
   int64_t named_rows = 0;
   DType row_type = DType::kF32;

@@ -6,7 +6,6 @@ namespace tessera::internal {
 namespace {
 
 constexpr double kGain = 1e-9;  // of the potential, for a step to count
-constexpr double kReached = 1e-9;
 
 // One step: an item moves to a spot, or changes places with a partner.
 struct Step {

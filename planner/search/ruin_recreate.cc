@@ -6,7 +6,7 @@
 namespace tessera::internal {
 namespace {
 
-constexpr double kRoundGain = 1e-10, kBoundReached = 1e-9;
+constexpr double kRoundGain = 1e-10;
 constexpr uint32_t kSeed = 20261121;
 constexpr int kOfBottleneck = 4, kOfOthers = 3;  // items taken out, at most
 
@@ -17,7 +17,7 @@ class Ruiner {
   void Run() {
     double rating = state_.placement().Rating();
     state_.SetScale(rating);
-    while (!state_.exhausted() && rating > state_.problem().lower_bound * (1 + kBoundReached)) {
+    while (!state_.exhausted() && rating > state_.problem().lower_bound * (1 + kReached)) {
       state_.Spend(1);
       by_busiest_ = Random(2) == 0;
       if (!Try(rating)) continue;

@@ -8,6 +8,9 @@
 
 namespace tessera::internal {
 
+// A rating above the lower bound by no more than this share has reached it.
+inline constexpr double kReached = 1e-9;
+
 class SearchState {
  public:
   SearchState(const SearchProblem& problem, const std::vector<PlacedItem>& start)

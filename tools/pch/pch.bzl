@@ -83,6 +83,7 @@ def cc_library(name, srcs = [], textual_hdrs = [], joined = True, **kwargs):
     joined: False for sources that are compiled one by one, as all are with
     --//tools/pch:joined=false.
     """
+    # Neither labels nor the emulator's wrappers (_emulated/).
     sources = [source for source in srcs if source.endswith(".cc") and source[0] not in ":/_"]
     if joined and len(sources) > 1:
         made = joined_source(name, sources, testonly = kwargs.get("testonly", False))

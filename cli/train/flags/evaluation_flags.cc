@@ -125,6 +125,14 @@ void ApplyEvaluationFlags(const EvaluationFlags& flags, TrainConfig& config) {
   config.evaluation = evaluation;
 }
 
+void CheckEvalMetric(const EvaluationFlags& flags, const DataSets& data) {
+  if (flags.eval_metric.empty() || data.has_eval_rows()) return;
+  throw Error(
+      Format("--eval-metric {}: there are no rows for evaluation: give --eval FILE, --eval-rows "
+             "FIRST:LAST or a data.split, or leave it out",
+             flags.eval_metric));
+}
+
 bool IsOfTraining(const std::string& path) {
   if (!std::filesystem::exists(path)) return false;
   try {

@@ -23,6 +23,9 @@ void AddEvaluationFlags(Command app, EvaluationFlags& flags);
 // makes no sense, and for two metrics.
 void ApplyEvaluationFlags(const EvaluationFlags& flags, TrainConfig& config);
 
+// Throws Error for --eval-metric where no rows are evaluated.
+void CheckEvalMetric(const EvaluationFlags& flags, const DataSets& data);
+
 // Whether a checkpoint that a training saved is there, from which --resume goes on.
 bool IsOfTraining(const std::string& path);
 

@@ -12,7 +12,6 @@ namespace {
 void Trap(Warp& warp, const Instruction& i, LaneMask lanes) {
   Fail(warp, i, std::countr_zero(lanes), "the kernel stopped itself");
 }
-void Nothing(Warp&, const Instruction&, LaneMask) {}
 
 using Finder = Execute (*)(Instruction&);
 

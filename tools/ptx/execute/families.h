@@ -19,6 +19,9 @@ Execute FindAsyncCopy(Instruction& i);   // cp.async
 Execute FindExchange(Instruction& i);    // shfl, vote, match, redux, activemask
 Execute FindFlow(Instruction& i);        // bra, brx, exit, bar, trap
 
+// Executes an instruction that changes nothing here, as a fence or a prefetch.
+inline void Nothing(Warp&, const Instruction&, LaneMask) {}
+
 // The update that an atomic instruction or a reduction makes.
 enum class Update : uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kExchange, kSwap, kInc, kDec };
 // By the instruction's modifiers; false if none says it.

@@ -133,8 +133,6 @@ void Store(Warp& warp, const Instruction& i, LaneMask lanes) {
   }
 }
 
-void SkipFence(Warp&, const Instruction&, LaneMask) {}
-
 // An access's kind in the statistics.
 std::string_view KindOf(const Instruction& i) {
   return i.opcode == "ld"   ? "load"
@@ -180,7 +178,7 @@ void Translate(Warp& warp, const Instruction& i, Space space, const Operand& o, 
 Execute FindMemory(Instruction& i) {
   const std::string& op = i.opcode;
   if (op == "nanosleep") i.flow = Flow::kYield;
-  if (op != "ld" && op != "st") return SkipFence;  // prefetches, fences
+  if (op != "ld" && op != "st") return Nothing;  // prefetches, fences
   const bool load = op == "ld";
   if (i.operands.size() != 2 || i.type.bytes > 8 || i.Has("async")) return nullptr;
   // Parameters of a call lie in local memory.
