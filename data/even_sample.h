@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_EVEN_SAMPLE_H_
 #define TESSERA_DATA_EVEN_SAMPLE_H_
-// An even sample of a series of values: every stride-th one, where the stride doubles when kMost
+// An even sample of a series of values: every stride-th one, where the stride doubles when kMaxKept
 // are kept. Samples of series of one length keep the same places.
 #include <cstddef>
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace tessera {
 
-template <typename T, int64_t kMost>
+template <typename T, int64_t kMaxKept>
 class EvenSample {
  public:
   void Add(T value) {
     if (count_++ % stride_ != 0) return;
     kept_.push_back(value);
-    if (std::ssize(kept_) < kMost) return;
+    if (std::ssize(kept_) < kMaxKept) return;
     for (size_t i = 0; i < kept_.size() / 2; ++i) kept_[i] = kept_[2 * i];
     kept_.resize(kept_.size() / 2);
     stride_ *= 2;

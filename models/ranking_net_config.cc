@@ -105,7 +105,7 @@ void CheckSamplingCorrection(const RankingNetConfig& config) {
       "model.sampling_correction beside tasks none of which has the loss in_batch_softmax, "
       "which it corrects");
   const auto& [slots, alpha] = *config.sampling_correction;
-  CheckPositive(slots, SamplingCorrection::kMostSlots, "sampling_correction: slots");
+  CheckPositive(slots, SamplingCorrection::kMaxSlots, "sampling_correction: slots");
   TESSERA_CHECK(alpha > 0 && alpha <= 1,
                 "sampling_correction: alpha: expected a number above 0, up to 1, got {}", alpha);
 }

@@ -58,7 +58,7 @@ struct SequenceAttention {
 // While training, each candidate's score is less by the log of how often it comes in a step
 // (item_frequencies.h): the model then learns scores of items that are drawn alike.
 struct SamplingCorrection {
-  static constexpr int64_t kMostSlots = int64_t{1} << 28;
+  static constexpr int64_t kMaxSlots = int64_t{1} << 28;
   int64_t slots = 1 << 20;  // that hashes of items share
   double alpha = 0.01;      // weight of a new gap between two occurrences, up to 1
   friend bool operator==(const SamplingCorrection&, const SamplingCorrection&) = default;

@@ -53,8 +53,9 @@ std::set<std::string, NaturalLess> NamesIn(const ShardingPlan& a, const Sharding
 
 // Where a shard ends; a file may say any numbers.
 int64_t End(int64_t offset, int64_t size) {
-  constexpr int64_t kMost = int64_t{1} << 61;
-  return std::clamp<int64_t>(offset, 0, kMost) + std::clamp<int64_t>(size, 0, kMost);
+  constexpr int64_t kMaxCoordinate = int64_t{1} << 61;
+  return std::clamp<int64_t>(offset, 0, kMaxCoordinate) +
+         std::clamp<int64_t>(size, 0, kMaxCoordinate);
 }
 
 // The rectangle from 0 to where the last of its shards ends.

@@ -29,11 +29,12 @@ std::string WholeNumber(const std::string& text, int64_t most) {
 }
 
 std::string RealNumber(const std::string& text, bool above_zero) {
-  constexpr double kMost = 1e9;
+  constexpr double kMaxValue = 1e9;
   double number = 0;
-  if (!ParseNumber(text, number) || !(number >= 0) || number > kMost || (above_zero && number == 0))
+  if (!ParseNumber(text, number) || !(number >= 0) || number > kMaxValue ||
+      (above_zero && number == 0))
     throw Error(Format("'{}': expected a number {} {:.0f}", text,
-                       above_zero ? "above 0 and up to" : "from 0 to", kMost));
+                       above_zero ? "above 0 and up to" : "from 0 to", kMaxValue));
   return WhatIfNumber(number);
 }
 

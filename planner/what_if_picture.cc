@@ -12,7 +12,7 @@ using internal::ToGib;
 
 constexpr char kCurrentColor[] = "#fd8d3c", kOtherColor[] = "#2c7fb8", kHostColor[] = "#7fcdbb",
                kDiskColor[] = "#c7e9b4";
-constexpr size_t kMostMarks = 40;
+constexpr size_t kMaxMarks = 40;
 
 std::vector<std::string> Names(const WhatIf& what_if) {
   std::vector<std::string> names;
@@ -24,7 +24,7 @@ std::vector<std::string> Names(const WhatIf& what_if) {
 
 std::vector<std::string> Marks(size_t points) {
   std::vector<std::string> marks;
-  for (size_t p = 0; p < points && points <= kMostMarks; ++p) marks.push_back(Format("{}", p + 1));
+  for (size_t p = 0; p < points && points <= kMaxMarks; ++p) marks.push_back(Format("{}", p + 1));
   return marks;
 }
 

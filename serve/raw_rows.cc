@@ -13,7 +13,7 @@ namespace tessera::serve {
 namespace {
 
 // A row of few bytes has as many cells as the model reads: a request's rows are bounded by them.
-constexpr int64_t kMostRows = 1 << 16, kMostCells = 1 << 22;
+constexpr int64_t kMaxRows = 1 << 16, kMaxCells = 1 << 22;
 
 std::optional<DataSchema> SchemaOf(const ModelSpec& spec) {
   if (!spec.data || IsPrepared(spec.data->prepared)) return {};
@@ -59,7 +59,7 @@ RawRows::RawRows(const ModelSpec& spec) {
   rules_ = std::make_shared<const RowRules>(RequestSchema(*schema, spec.net.dense_in),
                                             RowFeatures(spec));
   const int64_t cells = rules_->layout().dense + std::ssize(rules_->features());
-  most_rows_ = std::clamp<int64_t>(kMostCells / std::max<int64_t>(cells, 1), 1, kMostRows);
+  most_rows_ = std::clamp<int64_t>(kMaxCells / std::max<int64_t>(cells, 1), 1, kMaxRows);
 }
 
 PredictRequest RawRows::Read(std::string_view lines, const std::string& where, bool strict) const {

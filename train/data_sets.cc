@@ -23,7 +23,7 @@ namespace {
 
 // Synthetic rows have no last one; ranges say which are used.
 constexpr int64_t kEndless = RowRange::kEnd - 1;
-constexpr int64_t kMostCounted = int64_t{4} << 30;  // bytes of text whose lines are counted ahead
+constexpr int64_t kMaxCounted = int64_t{4} << 30;  // bytes of text whose lines are counted ahead
 
 // How many rows the data must have for a range.
 int64_t RowsFor(const RowRange& range) {
@@ -38,7 +38,7 @@ bool IsCheapToCount(const std::vector<std::string>& paths) {
     if (!CanReadAgain(path)) return false;
     TextFile file(path);
     bytes += file.bytes();
-    if (bytes > kMostCounted || !file.IsPlain()) return false;
+    if (bytes > kMaxCounted || !file.IsPlain()) return false;
   }
   return true;
 }

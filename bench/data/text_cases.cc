@@ -8,7 +8,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr int64_t kMostRows = 100'000;  // of a table
+constexpr int64_t kMaxRows = 100'000;  // of a table
 
 constexpr char kMultiHotJson[] = R"({"format": "jsonl", "dense": [{"name": "dense", "size": 13}],
   "labels": ["label"]})";
@@ -37,7 +37,7 @@ std::string MovieLens(const std::string& format, const std::string& genres) {
 
 std::vector<CategoricalFeature> CriteoFeatures() {
   std::vector<CategoricalFeature> features;
-  for (int i = 0; i < ClickRow::kCategories; ++i) features.push_back({CategoryName(i), kMostRows});
+  for (int i = 0; i < ClickRow::kCategories; ++i) features.push_back({CategoryName(i), kMaxRows});
   return features;
 }
 
@@ -65,8 +65,7 @@ std::vector<CategoricalFeature> MultiHotFeatures() {
       14,         40'000'000, 40'000'000, 40'000'000, 590'152, 12'973, 108,   36};
   std::vector<CategoricalFeature> features;
   for (const int64_t rows : kRows)
-    features.push_back(
-        {CategoryName(static_cast<int>(features.size())), std::min(rows, kMostRows)});
+    features.push_back({CategoryName(static_cast<int>(features.size())), std::min(rows, kMaxRows)});
   return features;
 }
 

@@ -21,11 +21,11 @@ int RoundsOfPass(int rounds, int passes, int pass) {
 }
 
 bool WantsPass(const Measurement& row, double precision) {
-  return precision > 0 && row.Passes() < kMostPasses && !IsPrecise(row, precision);
+  return precision > 0 && row.Passes() < kMaxPasses && !IsPrecise(row, precision);
 }
 
 std::string ImpreciseText(const Measurement& row, double precision) {
-  if (precision == 0 || row.Passes() < kMostPasses || IsPrecise(row, precision)) return "";
+  if (precision == 0 || row.Passes() < kMaxPasses || IsPrecise(row, precision)) return "";
   return Format("{}: after {} passes a change is found from {:.1f} % on", row.contender,
                 row.Passes(), 100 * LeastFoundChange(row));
 }

@@ -10,7 +10,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr size_t kMostBins = 20;
+constexpr size_t kMaxBins = 20;
 constexpr int64_t kLongestBar = 70;
 
 }  // namespace
@@ -22,7 +22,7 @@ std::vector<HistogramBin> HistogramOf(const std::vector<double>& seconds) {
   std::vector<HistogramBin> bins(1, {least});
   for (const double sample : seconds) {
     const double at = width > 0 ? std::floor((sample - least) / width) : 0;
-    const auto bin = static_cast<size_t>(std::min(at, static_cast<double>(kMostBins - 1)));
+    const auto bin = static_cast<size_t>(std::min(at, static_cast<double>(kMaxBins - 1)));
     while (bins.size() <= bin) bins.push_back({least + width * static_cast<double>(bins.size())});
     ++bins[bin].count;
   }

@@ -9,7 +9,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr size_t kMostFeatures = 10;
+constexpr size_t kMaxFeatures = 10;
 
 std::vector<FeatureItems> CountsOf(const UnknownItems* items) {
   return items == nullptr ? std::vector<FeatureItems>() : items->WithUnknown();
@@ -27,11 +27,10 @@ std::string UnknownItemsText(const UnknownItems* items, const std::string& where
   const std::vector<FeatureItems> counts = CountsOf(items);
   if (counts.empty()) return "";
   std::string text = Format("items without an id of their own, in {}: ", where);
-  for (size_t i = 0; i < std::min(counts.size(), kMostFeatures); ++i)
+  for (size_t i = 0; i < std::min(counts.size(), kMaxFeatures); ++i)
     text += (i == 0 ? "" : ", ") + TextOf(counts[i]);
-  if (counts.size() > kMostFeatures)
-    text +=
-        Format(", and {} more", Counted(std::ssize(counts) - int64_t{kMostFeatures}, "feature"));
+  if (counts.size() > kMaxFeatures)
+    text += Format(", and {} more", Counted(std::ssize(counts) - int64_t{kMaxFeatures}, "feature"));
   return text + "\n";
 }
 

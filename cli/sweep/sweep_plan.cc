@@ -21,7 +21,7 @@ using internal::Json;
 
 constexpr char kVersionKey[] = "tessera_sweep";
 constexpr int64_t kVersion = 1;
-constexpr size_t kLongestName = 150, kMostTrials = 10'000;
+constexpr size_t kLongestName = 150, kMaxTrials = 10'000;
 
 void CheckOptions(const TrainFlags& train) {
   const std::pair<const char*, bool> own[] = {{"--run", !train.run.empty()},
@@ -112,8 +112,8 @@ std::vector<Trial> TrialsOf(const std::vector<SweepSetting>& settings,
                             const std::vector<int64_t>& seeds, const std::string& config_text,
                             const TrainFlags& train) {
   const size_t runs = std::max<size_t>(1, seeds.size()), count = settings.size() * runs;
-  if (count > kMostTrials)
-    throw Error(Format("expected at most {} trials, got {}", kMostTrials, count));
+  if (count > kMaxTrials)
+    throw Error(Format("expected at most {} trials, got {}", kMaxTrials, count));
   std::vector<Trial> trials(count);
   for (size_t t = 0; t < count; ++t) {
     Trial& trial = trials[t];

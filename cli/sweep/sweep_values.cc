@@ -14,7 +14,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr size_t kMostSettings = 10'000;
+constexpr size_t kMaxSettings = 10'000;
 
 struct GridKey {
   std::string path;
@@ -106,9 +106,9 @@ void CheckApart(const std::vector<std::string>& paths) {
 // Each setting with each of the extensions.
 std::vector<SweepSetting> Crossed(const std::vector<SweepSetting>& settings,
                                   const std::vector<SweepSetting>& extensions) {
-  if (settings.size() * extensions.size() > kMostSettings)
+  if (settings.size() * extensions.size() > kMaxSettings)
     throw Error(
-        Format("--grid and --random: expected at most {} settings, got more", kMostSettings));
+        Format("--grid and --random: expected at most {} settings, got more", kMaxSettings));
   std::vector<SweepSetting> crossed;
   for (const SweepSetting& setting : settings)
     for (const SweepSetting& extension : extensions) {
@@ -178,8 +178,8 @@ std::vector<int64_t> ParseSeeds(const std::string& text) {
   }
   if (seeds.size() > 1) return seeds;
   const int64_t count = seeds[0];
-  if (count < 1 || count > static_cast<int64_t>(kMostSettings))
-    throw Error(Format("--seeds {}: expected a number of seeds from 1 to {}", text, kMostSettings));
+  if (count < 1 || count > static_cast<int64_t>(kMaxSettings))
+    throw Error(Format("--seeds {}: expected a number of seeds from 1 to {}", text, kMaxSettings));
   seeds.clear();
   for (int64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
   return seeds;

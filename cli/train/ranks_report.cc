@@ -9,7 +9,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr size_t kMostLines = 16;
+constexpr size_t kMaxLines = 16;
 
 double LeastExchange(const std::vector<RankReport>& ranks) {
   return std::min_element(ranks.begin(), ranks.end(),
@@ -27,11 +27,11 @@ std::string Seconds(double seconds) { return Format("{:.2f} s", seconds); }
 std::vector<size_t> Shown(const std::vector<RankReport>& ranks) {
   std::vector<size_t> shown(ranks.size());
   std::iota(shown.begin(), shown.end(), 0);
-  if (shown.size() <= kMostLines) return shown;
+  if (shown.size() <= kMaxLines) return shown;
   std::stable_sort(shown.begin(), shown.end(), [&](size_t a, size_t b) {
     return ComputingSeconds(ranks[a]) > ComputingSeconds(ranks[b]);
   });
-  shown.resize(kMostLines);
+  shown.resize(kMaxLines);
   std::sort(shown.begin(), shown.end());
   return shown;
 }
@@ -61,8 +61,8 @@ std::string RanksTable(const std::vector<RankReport>& ranks) {
                     Seconds(ranks[r].exchange_seconds),
                     Seconds(ranks[r].exchange_seconds - LeastExchange(ranks))});
   std::string text = internal::TextTable(rows);
-  if (ranks.size() > kMostLines)
-    text += Format("(the {} of {} ranks that computed the most)\n", kMostLines, ranks.size());
+  if (ranks.size() > kMaxLines)
+    text += Format("(the {} of {} ranks that computed the most)\n", kMaxLines, ranks.size());
   return text;
 }
 

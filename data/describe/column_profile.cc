@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kManyNumbers = 20;  // so many distinct ones are no categories beside words
 constexpr size_t kBrief = 12;         // bytes of a word
-constexpr uint64_t kMostOfDoubles = uint64_t{1} << 53;  // whole numbers up to it are exact
+constexpr uint64_t kMaxExactWhole = uint64_t{1} << 53;  // whole numbers up to it are exact
 
 bool MeansMissing(std::string_view word) {
   constexpr std::array<std::string_view, 14> kWords = {"NA",   "N/A",  "n/a", "na",  "NULL",
@@ -24,7 +24,7 @@ bool MeansMissing(std::string_view word) {
 }  // namespace
 
 bool ColumnProfile::WordsMayMeanMissing() const {
-  if (words.empty() || words.size() >= kMostWords) return false;
+  if (words.empty() || words.size() >= kMaxWords) return false;
   const bool known = std::all_of(words.begin(), words.end(),
                                  [](const auto& word) { return MeansMissing(word.first); });
   const bool brief = std::all_of(words.begin(), words.end(),
@@ -87,7 +87,7 @@ double ColumnProfile::AddItem(std::string_view item) {
   if (ParseWhole(item, number)) {
     ++whole;
     if (number.negative) ++negative;
-    if (number.magnitude > kMostOfDoubles) ++huge;
+    if (number.magnitude > kMaxExactWhole) ++huge;
     return real;
   }
   if (is_number)
@@ -106,7 +106,7 @@ void ColumnProfile::AddWord(std::string_view word) {
   const auto at = words.find(word);
   if (at != words.end())
     ++at->second;
-  else if (words.size() < kMostWords)
+  else if (words.size() < kMaxWords)
     words.emplace(word, 1);
 }
 

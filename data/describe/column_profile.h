@@ -15,8 +15,8 @@
 namespace tessera {
 
 struct ColumnProfile {
-  static constexpr size_t kMostWords = 3;
-  static constexpr int64_t kMostRows = 1 << 14;
+  static constexpr size_t kMaxWords = 3;
+  static constexpr int64_t kMaxRows = 1 << 14;
 
   std::string name;
   std::string separator = {};     // between the items of a text; "": a text is one item
@@ -30,7 +30,7 @@ struct ColumnProfile {
   int64_t huge = 0;                 // whole ones beyond 2^53, which a double does not tell apart
   // Other items that are numbers, and other items of hexadecimal digits; "1e3" is both.
   int64_t numbers = 0, hexadecimal = 0;
-  // Items that are no numbers, with a decimal comma neither, by text; of more than kMostWords texts
+  // Items that are no numbers, with a decimal comma neither, by text; of more than kMaxWords texts
   // the first ones.
   std::map<std::string, int64_t, std::less<>> words = {};
   int64_t decimal_commas = 0;       // items that a point in place of their comma would make numbers
@@ -43,7 +43,7 @@ struct ColumnProfile {
   NumberSample values;   // of numbers, whole or not
   NumberSample lengths;  // items of a row
   // Rows, the same ones of every column: the number of a row, NaN: a missing one, 0: no number.
-  EvenSample<float, kMostRows> by_row;
+  EvenSample<float, kMaxRows> by_row;
 
   int64_t present() const { return rows - missing; }
   // Whether a row may have another number of items than one.

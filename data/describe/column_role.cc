@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostWords = 100;      // of a vocabulary that is written out
+constexpr size_t kMaxWords = 100;       // of a vocabulary that is written out
 constexpr int64_t kFewNumbers = 20;     // so many distinct whole numbers are categories
 constexpr int64_t kManyRows = 1000;     // in so many, values that never repeat are keys
 constexpr int64_t kLongText = 40;       // bytes; longer texts that never repeat are prose
@@ -136,7 +136,7 @@ int64_t RowsOfNumbers(const ColumnProfile& column) {
 // Whether all texts are few and short enough to be written out as a vocabulary. (Bytes that are no
 // ASCII may be no UTF-8 either, which JSON needs.)
 bool AreWords(const DistinctSample& texts) {
-  if (!texts.exact() || texts.count() > static_cast<int64_t>(kMostWords)) return false;
+  if (!texts.exact() || texts.count() > static_cast<int64_t>(kMaxWords)) return false;
   const auto entries = texts.Entries();
   return std::all_of(entries.begin(), entries.end(), [](const DistinctSample::Entry& entry) {
     return entry.text.size() < DistinctSample::kTextBytes && internal::IsUtf8(entry.text);

@@ -12,13 +12,13 @@ void DistinctSample::Add(std::string_view text) {
   if (hash > below_) return;
   Entry& entry = entries_[hash];
   if (entry.count++ == 0) entry.text = text.substr(0, kTextBytes);
-  if (entries_.size() > kMost) Halve();
+  if (entries_.size() > kMaxKept) Halve();
 }
 
 void DistinctSample::Halve() {
   std::vector<uint64_t> hashes;
   for (const auto& [hash, entry] : entries_) hashes.push_back(hash);
-  const auto middle = hashes.begin() + kMost / 2 - 1;
+  const auto middle = hashes.begin() + kMaxKept / 2 - 1;
   std::nth_element(hashes.begin(), middle, hashes.end());
   below_ = *middle;
   std::erase_if(entries_, [&](const auto& entry) { return entry.first > below_; });

@@ -1,8 +1,8 @@
 #ifndef TESSERA_DATA_DESCRIBE_DISTINCT_SAMPLE_H_
 #define TESSERA_DATA_DESCRIBE_DISTINCT_SAMPLE_H_
-// Counts distinct texts in bounded memory: exactly up to kMost, then by the k smallest hashes (the
-// k-th smallest of n uniform numbers lies at k/n, within some 1.6 %). The texts that are kept are a
-// uniform sample of all, with exact counts.
+// Counts distinct texts in bounded memory: exactly up to kMaxKept, then by the k smallest hashes
+// (the k-th smallest of n uniform numbers lies at k/n, within some 1.6 %). The texts that are kept
+// are a uniform sample of all, with exact counts.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -14,7 +14,7 @@ namespace tessera {
 
 class DistinctSample {
  public:
-  static constexpr size_t kMost = 8192;
+  static constexpr size_t kMaxKept = 8192;
   static constexpr size_t kTextBytes = 64;  // of a text that is kept
 
   struct Entry {

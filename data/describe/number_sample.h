@@ -11,7 +11,7 @@ namespace tessera {
 
 class NumberSample {
  public:
-  static constexpr int64_t kMost = 4096;
+  static constexpr int64_t kMaxKept = 4096;
 
   void Add(double number);
 
@@ -34,7 +34,7 @@ class NumberSample {
   double sum_ = 0;
   double least_ = std::numeric_limits<double>::infinity();
   double greatest_ = -std::numeric_limits<double>::infinity();
-  EvenSample<double, kMost> sample_;
+  EvenSample<double, kMaxKept> sample_;
 };
 
 }  // namespace tessera

@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 // Offsets are i32: a shard of so many bytes has fewer ids.
-constexpr int64_t kMostShardBytes = int64_t{1} << 32;
+constexpr int64_t kMaxShardBytes = int64_t{1} << 32;
 
 // Adds the `width` elements of a row.
 template <typename T>
@@ -80,7 +80,7 @@ BagFolderWriter::BagFolderWriter(const std::string& folder, std::shared_ptr<cons
     : ctx_({.threads = 1}), folder_(folder), rules_(std::move(rules)), options_(options) {
   TESSERA_CHECK_GT(options.shard_rows, 0, "rows of a shard");
   TESSERA_CHECK_GT(options.shard_bytes, 0, "bytes of a shard");
-  options_.shard_bytes = std::min(options.shard_bytes, kMostShardBytes);
+  options_.shard_bytes = std::min(options.shard_bytes, kMaxShardBytes);
   index_.schema = std::make_shared<const DataSchema>(Spelled(rules_->schema(), features));
   index_.dense_columns = index_.schema->dense_size();
   index_.made = options.made;

@@ -13,8 +13,8 @@ namespace tessera {
 namespace {
 
 constexpr int kKeyBits = 64;
-constexpr int kBucketBits = 6, kMostCuts = 2;  // up to 3·2^6 files are open
-constexpr uint64_t kKeys = 0;                  // the sequence of random numbers
+constexpr int kBucketBits = 6, kMaxCuts = 2;  // up to 3·2^6 files are open
+constexpr uint64_t kKeys = 0;                 // the sequence of random numbers
 
 [[noreturn]] void ThrowErrno(const std::string& folder, const char* what) {
   throw Error(Format("{}: rows to shuffle cannot be {}: {}", folder, what, std::strerror(errno)));
@@ -97,7 +97,7 @@ void RowShuffler::Drain(const Fn& fn) {
     if (std::fflush(file.get()) != 0) ThrowErrno(folder_, "written");
     const int64_t bytes = std::ftell(file.get());
     std::rewind(file.get());
-    const bool can_cut = bits_ < kMostCuts * kBucketBits;
+    const bool can_cut = bits_ < kMaxCuts * kBucketBits;
     if (bytes > memory_bytes_ && can_cut)
       DrainInParts(file.get(), bytes, fn);
     else

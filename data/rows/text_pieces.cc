@@ -31,7 +31,7 @@ TextPieces::TextPieces(std::vector<std::string> paths, int64_t piece_bytes, int6
 TextPieces::~TextPieces() = default;
 
 std::string TextPieces::TooLong() {
-  return Format("the line is longer than {} bytes", kMostLineBytes);
+  return Format("the line is longer than {} bytes", kMaxLineBytes);
 }
 
 void TextPieces::Open() {
@@ -81,7 +81,7 @@ bool TextPieces::Next(TextPiece& piece) {
   for (;; want *= 2) {
     Fill(piece.bytes, size, want);
     if (size < want || WholeLines(piece.bytes, size) > 0) break;
-    if (size > static_cast<size_t>(kMostLineBytes))
+    if (size > static_cast<size_t>(kMaxLineBytes))
       throw Error(Format("{}:{}: {}", paths_[next_path_ - 1], line_, TooLong()));
   }
   const bool ended = size < want;

@@ -26,7 +26,7 @@ struct TextPiece {
 class TextPieces {
  public:
   // The longest line, and what is said of one that is longer.
-  static constexpr int64_t kMostLineBytes = 64 << 20;
+  static constexpr int64_t kMaxLineBytes = 64 << 20;
   static std::string TooLong();
 
   // `padding`: bytes after the text of a piece that may be read.

@@ -143,16 +143,16 @@ class TextRowReader::Parser {
   // How many lines are parsed at once: their cells stay in a core's second cache. The texts of JSON
   // are there until the next line is read, and some filters look at each row.
   size_t LinesAtOnce(size_t columns) const {
-    constexpr size_t kMost = 64, kCells = 2048;
+    constexpr size_t kMaxLines = 64, kCells = 2048;
     const bool looks =
         reader_.files_.filter != nullptr && reader_.files_.filter->by() != SplitBy::kRandom;
-    return json_ != nullptr || looks ? 1 : std::clamp(kCells / (columns + 1), size_t{1}, kMost);
+    return json_ != nullptr || looks ? 1 : std::clamp(kCells / (columns + 1), size_t{1}, kMaxLines);
   }
 
   // Reads a line's cells; its row is added with those of other lines, by AppendRows at the latest.
   // False where a line ends the block.
   bool ParseLine(const RowLines& lines, std::string_view line, int64_t row, RowBlock& block) {
-    if (std::ssize(line) > TextPieces::kMostLineBytes)
+    if (std::ssize(line) > TextPieces::kMaxLineBytes)
       return AppendRows(lines, block) && End(lines, row, TextPieces::TooLong(), block);
     LineCells& cells = cells_[numbers_.size()];
     try {

@@ -12,7 +12,7 @@ namespace tessera {
 namespace internal {
 namespace {
 
-constexpr int64_t kMostOfABag = int64_t{1} << 31;
+constexpr int64_t kMaxBagLength = int64_t{1} << 31;
 
 // A string that is not empty; "" where the key is absent.
 std::string Text(JsonObject& object, const char* key) {
@@ -175,14 +175,14 @@ void FillWeights(JsonObject& object, FeatureEntry& entry) {
 }
 
 void FillLengths(JsonObject& object, FeatureEntry& entry) {
-  object.Try([&] { object.OptionalCount("drop_last", entry.drop_last, kMostOfABag); });
+  object.Try([&] { object.OptionalCount("drop_last", entry.drop_last, kMaxBagLength); });
   object.Try([&] {
     Json schema = TypeSchema(int64_t{});
-    schema.update(Within(1, kMostOfABag));
+    schema.update(Within(1, kMaxBagLength));
     const Json* most = object.Find("max_length", schema);
     if (most == nullptr) return;
     ReadJson(*most, object.at("max_length"), entry.max_length.emplace());
-    CheckPositive(*entry.max_length, kMostOfABag, object.at("max_length"));
+    CheckPositive(*entry.max_length, kMaxBagLength, object.at("max_length"));
   });
   object.Try([&] {
     const Json* keep = object.Find("keep", WordSchema({"first", "last"}, "first"));

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostNames = 1'000'000;
+constexpr int64_t kMaxNames = 1'000'000;
 
 struct Range {
   size_t open = 0, close = 0;  // of the braces in the name
@@ -44,9 +44,9 @@ std::vector<std::string> ExpandNames(const std::string& name, const std::string&
   if (!range) return {name};
   if (range->last < range->first)
     throw Error(Format("{}: expected a range that does not fall, got '{}'", where, name));
-  if (range->last - range->first >= kMostNames)
+  if (range->last - range->first >= kMaxNames)
     throw Error(
-        Format("{}: expected a range of at most {} names, got '{}'", where, kMostNames, name));
+        Format("{}: expected a range of at most {} names, got '{}'", where, kMaxNames, name));
   std::vector<std::string> names;
   for (int64_t i = range->first; i <= range->last; ++i)
     names.push_back(

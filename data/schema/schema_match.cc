@@ -10,12 +10,12 @@ namespace {
 
 using internal::Json;
 
-constexpr size_t kMostShown = 60;  // bytes of a value in an error
+constexpr size_t kMaxShown = 60;  // bytes of a value in an error
 
 std::string ValueOf(const Json& entry, const std::string& key) {
   if (!entry.contains(key)) return "none";
   std::string text = entry.at(key).dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "…";
   return text;
 }
 

@@ -19,7 +19,7 @@ constexpr int64_t kWindowsABlock = kFreeThreads / kVictims;
 // A lap looks at so many windows more than victims of full ones are needed.
 constexpr int64_t kWindowsAhead = 64;
 // With fewer windows than a lap is worth, the last block looks at all.
-constexpr int64_t kMostLaps = 8, kFewWindows = 8;
+constexpr int64_t kMaxLaps = 8, kFewWindows = 8;
 
 // The device finds these out when evictions begin and end.
 struct EvictionPlan {
@@ -183,7 +183,7 @@ struct EmptySlot {
 int64_t LapsFor(const EvictionArgs& args, int64_t need) {
   if (args.windows <= kFewWindows) return 0;
   int64_t laps = 0;
-  for (int64_t left = args.window, freed = 0; freed < need && laps < kMostLaps; ++laps) {
+  for (int64_t left = args.window, freed = 0; freed < need && laps < kMaxLaps; ++laps) {
     const int64_t victims = (left + kSeenAVictim - 1) / kSeenAVictim;
     freed += victims * args.windows;
     left -= victims;
@@ -205,7 +205,7 @@ Evictions Evict(Context& ctx, GrowingRows* rows, const GrowingCall& call, const 
   const int64_t window = std::min(kEvictionWindow, call.max_rows),
                 windows = std::min(call.max_rows / window, most_wanted / kVictims + kWindowsAhead),
                 most_freed = std::min(most_wanted + kVictims, call.max_rows);
-  constexpr int64_t kPlaces = (kMostLaps + 2) * kPlaceNumbers;
+  constexpr int64_t kPlaces = (kMaxLaps + 2) * kPlaceNumbers;
   Evictions evictions;
   evictions.memory =
       Tensor::Empty(ctx, {kPlanNumbers + kPlaces + most_freed + windows * kVictims}, DType::kI64);

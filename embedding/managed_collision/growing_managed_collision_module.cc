@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 // Memory of so many forwards is held until somebody asks what they did.
-constexpr size_t kMostUnread = 4;
+constexpr size_t kMaxUnread = 4;
 
 // Joins all features' ids: one call of the index does not evict what it names itself.
 Tensor Joined(Context& ctx, std::span<const Tensor> features) {
@@ -42,7 +42,7 @@ Tensor GrowingManagedCollisionModule::RowsOf(Context& ctx, const Tensor& ids, bo
     for (const int64_t row : inserted.reused) NoteEvicted(row + shared_rows_);
     inserted.rows = {};
     if (inserted.given) unread_.push_back(std::move(inserted));
-    if (unread_.size() > kMostUnread) ReadSync();
+    if (unread_.size() > kMaxUnread) ReadSync();
   } else {
     rows = index_.Find(ctx, ids);
   }

@@ -20,7 +20,7 @@ namespace tessera {
 namespace {
 
 constexpr unsigned kBatches = 4;
-constexpr double kMostWarmUpSteps = 400;
+constexpr double kMaxWarmUpSteps = 400;
 
 bool HasCache(const ShardingPlan& plan, const StepTable& table) {
   return IsCached(LocationUnder(plan.tables.at(table.name).kernel, EmbeddingLocation::kDevice));
@@ -40,7 +40,7 @@ int WarmUpSteps(const StepLoad& load, const ShardingPlan& plan, int ranks) {
     for (const StepFeature& f : t.features) misses += FeatureMisses(t, f, ranks);
     if (misses > 0) steps = std::max(steps, t.cache_lines * static_cast<double>(t.rows) / misses);
   }
-  return static_cast<int>(std::ceil(std::min(steps, kMostWarmUpSteps)));
+  return static_cast<int>(std::ceil(std::min(steps, kMaxWarmUpSteps)));
 }
 
 std::vector<BaseEmbeddingConfig> MakeConfigs(const StepLoad& load, const ShardingPlan& plan) {
@@ -128,7 +128,7 @@ KeyedJaggedTensor MakeBatch(Context& ctx, const StepLoad& load, unsigned seed) {
 
 constexpr int64_t kSweptRows = 32768;
 // Rows beyond these, whose writing would take minutes, are made when they are named.
-constexpr int64_t kMostSweepSteps = 64;
+constexpr int64_t kMaxSweepSteps = 64;
 
 // Steps until all rows of tables behind caches were named: rows that a cache lacks were written
 // then.
@@ -137,7 +137,7 @@ int64_t SweepSteps(const StepLoad& load, const ShardingPlan& plan, int ranks) {
   for (const StepTable& t : load.tables)
     if (HasCache(plan, t)) rows = std::max(rows, t.rows);
   const int64_t of_step = kSweptRows * ranks;
-  return std::min((rows + of_step - 1) / of_step, kMostSweepSteps);
+  return std::min((rows + of_step - 1) / of_step, kMaxSweepSteps);
 }
 
 // A rank's batch of such a step: one bag a feature, of the next rows of the first feature's table.

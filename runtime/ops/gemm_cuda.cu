@@ -231,7 +231,7 @@ int64_t Tiles(const GemmProblem& p, int q) {
 // Enough blocks for a large GPU (132 multiprocessors, two blocks each).
 constexpr int64_t kManyBlocks = 256, kLongSum = 4096;
 // Floats of sums of parts that are kept at a time, at most.
-constexpr int64_t kMostSums = 16 << 20;
+constexpr int64_t kMaxSums = 16 << 20;
 
 bool UsesLargeTiles(const GemmProblem& p) {
   return p.first.m > 64 && p.first.n > 64 &&
@@ -241,7 +241,7 @@ bool UsesLargeTiles(const GemmProblem& p) {
 // Pieces of the sum that are made at a time; 1: blocks make whole sums.
 int64_t PiecesAtOnce(const GemmProblem& p, int q) {
   const int64_t wanted = kManyBlocks / Tiles(p, q), pieces = CeilDiv(p.first.k, kGemmPiece),
-                room = kMostSums / (p.batch * p.first.m * p.first.n);
+                room = kMaxSums / (p.batch * p.first.m * p.first.n);
   return std::max<int64_t>(1, std::min({wanted, pieces, room}));
 }
 

@@ -21,7 +21,7 @@
 namespace tessera::serve {
 namespace {
 
-constexpr size_t kMostText = 500;
+constexpr size_t kMaxText = 500;
 
 int64_t Microseconds(double seconds) { return static_cast<int64_t>(seconds * 1e6 + 0.5); }
 
@@ -56,7 +56,7 @@ bool IsReady(int file, std::chrono::milliseconds time) {
 }  // namespace
 
 std::string AccessLine(const AccessEntry& entry) {
-  const auto text = [](const std::string& value) { return QuotedJson(value.substr(0, kMostText)); };
+  const auto text = [](const std::string& value) { return QuotedJson(value.substr(0, kMaxText)); };
   std::string line =
       Format(R"({{"time":"{}","client":{},"method":{},"path":{},"status":{},"request_bytes":{},)"
              R"("bytes":{},"us":{})",
@@ -93,7 +93,7 @@ void AccessLog::Add(const AccessEntry& entry) noexcept {
   try {
     const std::string line = AccessLine(entry);
     const std::lock_guard lock(mutex_);
-    const bool fits = lines_.size() + line.size() <= kMostBytes;
+    const bool fits = lines_.size() + line.size() <= kMaxBytes;
     if (fits) lines_ += line;
     dropped_ += fits ? 0 : 1;
   } catch (const std::exception&) {  // no memory for the line

@@ -63,7 +63,7 @@ class AccessLog {
   void Write(std::string lines, bool last);
   void Say(const char* what, int error);
 
-  static constexpr size_t kMostBytes = 8 << 20;  // that wait to be written
+  static constexpr size_t kMaxBytes = 8 << 20;  // that wait to be written
   static constexpr std::chrono::milliseconds kPause{100};
 
   const std::string path_;

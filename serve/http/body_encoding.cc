@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kWindow = 15, kGzipFormat = 16;  // zlib's window bits
 constexpr int kMemory = 8;                     // zlib's default
-constexpr size_t kMostIn = 1 << 30;            // zlib counts bytes in 32 bits
+constexpr size_t kMaxInput = 1 << 30;          // zlib counts bytes in 32 bits
 constexpr size_t kUsualRatio = 8;
 
 // zlib reads through pointers to what is not const.
@@ -80,7 +80,7 @@ int BodyDecoder::Inflate(size_t room) {
   decoded_.resize(before + room);
   stream_.next_out = BytesOf(decoded_.data() + before);
   stream_.avail_out = static_cast<uInt>(room);
-  stream_.avail_in = static_cast<uInt>(std::min(Left(), kMostIn));
+  stream_.avail_in = static_cast<uInt>(std::min(Left(), kMaxInput));
   const int code = inflate(&stream_, Z_NO_FLUSH);
   decoded_.resize(before + room - stream_.avail_out);
   return code;
@@ -127,7 +127,7 @@ bool AcceptsGzip(std::string_view accept_encoding) {
 
 std::optional<std::string> Gzip(const std::string& body) {
   z_stream stream = {};
-  if (body.size() > kMostIn) return {};
+  if (body.size() > kMaxInput) return {};
   if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kWindow + kGzipFormat, kMemory,
                    Z_DEFAULT_STRATEGY) != Z_OK)
     return {};

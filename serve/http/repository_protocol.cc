@@ -13,7 +13,7 @@ using tessera::internal::Dismantled;
 using tessera::internal::Json;
 using tessera::internal::JsonObject;
 
-constexpr size_t kMostValues = 100;  // of a request's JSON
+constexpr size_t kMaxValues = 100;  // of a request's JSON
 
 std::string CountJson(int64_t count, double seconds) {
   return Format(R"({{"count":{},"ns":{}}})", count, std::llround(seconds * 1e9));
@@ -29,7 +29,7 @@ std::string TensorConfig(const std::string& name, const char* type, int64_t dim)
 // Whether a request for the index asks for what is served alone.
 bool AsksForReady(std::string_view body) {
   if (body.empty()) return false;
-  Json json = tessera::internal::ReadJsonText(body, {.values = kMostValues});
+  Json json = tessera::internal::ReadJsonText(body, {.values = kMaxValues});
   const Dismantled guard(json);
   JsonObject request(json, "");
   bool ready = false;
@@ -101,7 +101,7 @@ std::string StatisticsJson(const std::vector<VersionStatistics>& versions) {
 LoadRequest ParseLoad(std::string_view body) {
   LoadRequest load;
   if (body.empty()) return load;
-  Json json = tessera::internal::ReadJsonText(body, {.values = kMostValues});
+  Json json = tessera::internal::ReadJsonText(body, {.values = kMaxValues});
   const Dismantled guard(json);
   JsonObject request(json, "");
   if (const Json* found = request.Find("parameters")) {

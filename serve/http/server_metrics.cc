@@ -138,7 +138,7 @@ void ServerMetrics::Count(const InferenceFacts& facts) {
   const std::lock_guard lock(mutex_);
   auto& versions = models_[facts.model].versions;
   versions[facts.version].Add(facts);
-  if (versions.size() <= kMostVersions) return;
+  if (versions.size() <= kMaxVersions) return;
   versions.erase(std::min_element(
       versions.begin(), versions.end(),
       [](const auto& a, const auto& b) { return a.second.last_ms < b.second.last_ms; }));

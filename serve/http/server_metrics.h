@@ -88,12 +88,12 @@ class ServerMetrics {
 
  private:
   struct ModelCounts {
-    // The versions that answered last, at most kMostVersions: deltas make new ones all the time.
+    // The versions that answered last, at most kMaxVersions: deltas make new ones all the time.
     std::map<int64_t, VersionCounts> versions;
     std::map<std::string, int64_t> stray_ids;  // of features that had some
     ShadowCounts shadow;
   };
-  static constexpr size_t kMostVersions = 16;
+  static constexpr size_t kMaxVersions = 16;
 
   // fn(labels, counts) for each version. REQUIRES: mutex_ is held, as by those below.
   template <typename Fn>

@@ -12,7 +12,7 @@
 namespace tessera::fuzz {
 namespace {
 
-constexpr size_t kMostText = 1 << 16;
+constexpr size_t kMaxText = 1 << 16;
 
 std::string Gzip(const std::string& text) {
   z_stream stream = {};
@@ -41,13 +41,13 @@ struct Outcome {
   bool refused = false;
 };
 
-// Reads until the end, kMostText bytes, or an error.
+// Reads until the end, kMaxText bytes, or an error.
 Outcome Read(const std::string& path, size_t piece) {
   Outcome outcome;
   std::string room(piece, '\0');
   try {
     TextFile file(path);
-    while (outcome.text.size() < kMostText) {
+    while (outcome.text.size() < kMaxText) {
       const size_t count = file.Read(room.data(), piece);
       if (count > piece || file.offset() > file.bytes()) __builtin_trap();
       if (count == 0) break;
@@ -76,9 +76,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string path =
       fuzz::WriteTempFile(data[0] % 2 == 0 ? "text" : "text.gz", fuzz::AsText(data + 1, size - 1));
-  const fuzz::Outcome whole = fuzz::Read(path, 2 * fuzz::kMostText), pieces = fuzz::Read(path, 7);
+  const fuzz::Outcome whole = fuzz::Read(path, 2 * fuzz::kMaxText), pieces = fuzz::Read(path, 7);
   // An error comes without the text before it, and text that is long enough before an error.
-  const bool ends = whole.text.size() < fuzz::kMostText && pieces.text.size() < fuzz::kMostText;
+  const bool ends = whole.text.size() < fuzz::kMaxText && pieces.text.size() < fuzz::kMaxText;
   if (ends && whole.refused != pieces.refused) __builtin_trap();
   if (ends && !whole.refused && whole.text != pieces.text) __builtin_trap();
   return 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts what makes a house easy to find one's way in, prints the counts and each place, and fails
 where one is above its bound: files in a folder, lines over 100 columns (sources, documents, scripts
-and build files), comments that begin with a fragment, headers without a head comment, test suites
-that one program could not hold.
+and build files), lines of the pages that are read first, comments that begin with a fragment,
+headers without a head comment, test suites that one program could not hold.
 """
 
 import collections
@@ -11,7 +11,9 @@ import pathlib
 import re
 import sys
 
-MOST_FILES = 40
+MAX_FILES = 40
+# Lines of pages that a stranger reads first.
+MAX_LINES = {"README.md": 120, "docs/design/overview.md": 150}
 COLUMNS = 100
 SOURCES = (".h", ".cc", ".cu", ".cuh")
 HEADERS = (".h", ".cuh")
@@ -41,7 +43,7 @@ def files_of(root):
 
 def full_folders(paths):
     counts = collections.Counter(path.rsplit("/", 1)[0] if "/" in path else "." for path in paths)
-    return [f"{folder}: {count} files" for folder, count in counts.items() if count > MOST_FILES]
+    return [f"{folder}: {count} files" for folder, count in counts.items() if count > MAX_FILES]
 
 
 def is_script(path, text):
@@ -124,6 +126,7 @@ def main():
     found = {
         "folders with more than 40 files": full_folders(paths),
         "lines over 100 columns": [],
+        "pages that are too long": [],
         "comments that begin with a fragment": [],
         "headers without a head comment": [],
     }
@@ -139,6 +142,8 @@ def main():
         except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
             continue
         lines[kind] += text.count("\n")
+        if text.count("\n") > MAX_LINES.get(path, sys.maxsize):
+            found["pages that are too long"].append(f"{path}: {text.count(chr(10))} lines")
         if path.endswith((*SOURCES, ".md")) or is_script(path, text):
             found["lines over 100 columns"] += wide_lines(path, text)
         if path.endswith(SOURCES):

@@ -149,17 +149,17 @@ TEST(RowsOnUse, AResumedTrainingTakesMemoryForUsedRowsAlone) {
 TEST(RowsOnUse, FoldersOfRanksHoldTheRowsInUse) {
   const TrainConfig config = ConfigOf(400'000, 8);
   const ShardingPlan plan = PlanFor(config, 2, "row_wise");
-  constexpr double kMost = 4 << 20;
+  constexpr double kMaxBytes = 4 << 20;
   const std::string saved = TempPath("few"), four = TempPath("few4"), again = TempPath("few_again");
   CurveOfRanks(config, 2, plan, saved);
-  EXPECT_LT(BytesAt(saved), kMost);
+  EXPECT_LT(BytesAt(saved), kMaxBytes);
   EXPECT_GE(BytesAt(saved), BytesOfCheckpoint(config, RowsOfParts::kInUse));
-  EXPECT_GT(BytesOfCheckpoint(config), 10 * kMost);
+  EXPECT_GT(BytesOfCheckpoint(config), 10 * kMaxBytes);
   const auto all = TensorsIn(Exported(saved));
   EXPECT_EQ(all.at(RankingModel::TableParameterName("a")).size(), 400'000u * 8 * 4);
   ShardedCheckpoint from(saved);
   ReshardCheckpoint(from, PlanFor(config, 4, "table_wise"), four);
-  EXPECT_LT(BytesAt(four), kMost);
+  EXPECT_LT(BytesAt(four), kMaxBytes);
   EXPECT_TRUE(TensorsIn(Exported(four)) == all);
   TrainConfig other = config;
   other.data.rows = 4000;  // which start more rows

@@ -20,7 +20,7 @@ using cuda_emulation::Result;
 using cuda_emulation::Shape;
 
 constexpr int kArchitecture = 90;
-constexpr uint64_t kMostShared = 227 << 10;
+constexpr uint64_t kMaxShared = 227 << 10;
 
 ptx::Extent3 Sizes(const cuda_emulation::Extent& e) { return {e.x, e.y, e.z}; }
 cuda_emulation::Extent Sizes(const dim3& d) { return {d.x, d.y, d.z}; }
@@ -91,7 +91,7 @@ cudaError_t cudaFuncSetAttribute(const void* host, cudaFuncAttribute attribute, 
   if (kernel == nullptr) return Result(cudaErrorInvalidDeviceFunction);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   const uint64_t bytes = static_cast<uint64_t>(value) + kernel->function().shared_bytes;
-  if (value < 0 || bytes > kMostShared) return Result(cudaErrorInvalidValue);
+  if (value < 0 || bytes > kMaxShared) return Result(cudaErrorInvalidValue);
   kernel->most_shared = bytes;
   return cudaSuccess;
 }
@@ -138,7 +138,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       *value = 48 << 10;
       return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(kMostShared);
+      *value = static_cast<int>(kMaxShared);
       return cudaSuccess;
     case cudaDevAttrMaxGridDimX:
       *value = 0x7fffffff;

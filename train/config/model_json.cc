@@ -125,7 +125,7 @@ SamplingCorrection ReadSamplingCorrection(const Json& value, const std::string& 
   JsonObject object(value, where, problems);
   SamplingCorrection correction;
   object.Try(
-      [&] { object.OptionalPositive("slots", correction.slots, SamplingCorrection::kMostSlots); });
+      [&] { object.OptionalPositive("slots", correction.slots, SamplingCorrection::kMaxSlots); });
   object.Try([&] {
     object.Optional("alpha", correction.alpha);
     object.Note("alpha", {{"exclusiveMinimum", 0}, {"maximum", 1}});

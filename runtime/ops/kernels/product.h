@@ -43,9 +43,9 @@ struct ProductPart {
 };
 
 inline constexpr int64_t kRowsOfPanel = 16, kRowsOfBlock = 5 * kRowsOfPanel;
-inline constexpr int64_t kMostPanelColumns = 48;
+inline constexpr int64_t kMaxPanelColumns = 48;
 // Floats that `multiply` needs: rows of A and a panel of B, for one piece of the sum.
-inline constexpr int64_t kProductScratch = (kRowsOfBlock + kMostPanelColumns) * kPieceOfSum;
+inline constexpr int64_t kProductScratch = (kRowsOfBlock + kMaxPanelColumns) * kPieceOfSum;
 
 // Panels of columns of B, and terms of them.
 struct ProductPanels {

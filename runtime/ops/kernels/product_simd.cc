@@ -14,7 +14,7 @@ namespace {
 // A tile: rows by packs of columns. 24 of 32 registers hold sums with AVX-512, 12 of 16 else.
 constexpr int kTileRows = kSize == 16 ? 8 : 4, kTilePacks = 3;
 constexpr int64_t kPanelColumns = kTilePacks * kSize;
-static_assert(kRowsOfPanel % kTileRows == 0 && kPanelColumns <= kMostPanelColumns);
+static_assert(kRowsOfPanel % kTileRows == 0 && kPanelColumns <= kMaxPanelColumns);
 
 // ---- Tiles.
 

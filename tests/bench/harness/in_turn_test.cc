@@ -63,11 +63,11 @@ TEST(InTurnTest, GoesOnWithCasesThatAreNotKnownWellEnoughUnderTheNamesOfEachProg
   programs.new_name = "loud";
   std::vector<BenchRun> runs(2);
   RunInTurn(5, 0.05, programs.AsPassOf(), runs);
-  ASSERT_EQ(programs.log.size(), 2 * kMostPasses);
+  ASSERT_EQ(programs.log.size(), 2 * kMaxPasses);
   EXPECT_EQ(programs.log[9], "14");
   EXPECT_EQ(programs.log[10], "15 loud");
   EXPECT_EQ(programs.log[11], "05 noisy");
-  EXPECT_EQ(runs[0].rows[0].Passes(), kMostPasses);
+  EXPECT_EQ(runs[0].rows[0].Passes(), kMaxPasses);
   EXPECT_EQ(runs[1].rows[1].Passes(), 5u);
   EXPECT_THAT(ImpreciseText(runs[0].rows[0], 0.05),
               HasSubstr("tessera: after 100 passes a change is found from "));
@@ -82,7 +82,7 @@ TEST(InTurnTest, TakesAllCasesWhereSomeAloneAreRefused) {
   EXPECT_EQ(programs.log[10], "15 noisy");
   EXPECT_EQ(programs.log[11], "15");
   EXPECT_EQ(programs.log[12], "05");
-  EXPECT_EQ(runs[1].rows[1].Passes(), kMostPasses);
+  EXPECT_EQ(runs[1].rows[1].Passes(), kMaxPasses);
 }
 
 TEST(InTurnTest, KeepsWholeTurnsWhereItEnds) {

@@ -23,7 +23,7 @@ TEST(DistinctSample, CountsAFewExactlyAndManyNearly) {
     EXPECT_NEAR(static_cast<double>(many.count()), static_cast<double>(distinct),
                 0.06 * static_cast<double>(distinct));
     EXPECT_FALSE(many.all_once());
-    EXPECT_LE(many.Entries().size(), DistinctSample::kMost);
+    EXPECT_LE(many.Entries().size(), DistinctSample::kMaxKept);
     for (const DistinctSample::Entry& entry : many.Entries()) ASSERT_EQ(entry.count, 3);
   }
 }
@@ -56,7 +56,7 @@ TEST(NumberSample, KeepsAnEvenSample) {
   EXPECT_EQ(sample.least(), 0);
   EXPECT_EQ(sample.greatest(), 99'999);
   EXPECT_DOUBLE_EQ(sample.mean(), 49'999.5);
-  EXPECT_LT(std::ssize(sample.kept()), NumberSample::kMost);
+  EXPECT_LT(std::ssize(sample.kept()), NumberSample::kMaxKept);
   for (const int64_t count : sample.Histogram(10))
     EXPECT_NEAR(static_cast<double>(count), static_cast<double>(sample.kept().size()) / 10, 2);
   NumberSample same;

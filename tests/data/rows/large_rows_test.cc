@@ -29,7 +29,7 @@ AllRows Read(const std::string& schema, const std::vector<CategoricalFeature>& f
 void ReadALineOf64MiB(const std::string& schema, const std::string& small, const std::string& begin,
                       const std::string& end) {
   std::string line = begin;
-  line.resize(static_cast<size_t>(TextPieces::kMostLineBytes) - end.size(), 'u');
+  line.resize(static_cast<size_t>(TextPieces::kMaxLineBytes) - end.size(), 'u');
   line += end;
   const std::vector<CategoricalFeature> features = {{"x", 10, false}};
   const std::string path = WriteFile("long", small + line + "\n" + small);
@@ -37,7 +37,7 @@ void ReadALineOf64MiB(const std::string& schema, const std::string& small, const
   const AllRows rows = Read(schema, features, path);
   // Sanitizers keep what was freed.
   const int64_t taken = MemoryOfProcess().peak_bytes - before;
-  EXPECT_TRUE(!kRecycles || taken < 4 * TextPieces::kMostLineBytes) << taken;
+  EXPECT_TRUE(!kRecycles || taken < 4 * TextPieces::kMaxLineBytes) << taken;
   EXPECT_EQ(rows.batch.features.values().ToVector<int32_t>(), (std::vector<int32_t>{3, 7, 3}));
   const std::string longer = WriteFile("longer", small + line + " ");
   EXPECT_EQ(ErrorOf([&] { Read(schema, features, longer); }),

@@ -15,7 +15,7 @@ namespace {
 using internal::Launch;
 using Columns = internal::Vector<4>;
 
-constexpr int kWidth = 4, kWarp = 32, kMostThreads = 256;
+constexpr int kWidth = 4, kWarp = 32, kMaxThreads = 256;
 
 // Zeros for an id that names no row: adding them changes no bit of a sum that began with +0.
 __device__ __forceinline__ Columns RowOrZeros(const LookupFeature& f, int64_t id, int64_t column) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ Columns RowOrZeros(const LookupFeature& f, int64_t id
 
 // One item is a bag and the columns of a group of lanes.
 template <int kRows>
-__global__ void __launch_bounds__(kMostThreads, 2)
+__global__ void __launch_bounds__(kMaxThreads, 2)
     RowsInFlightKernel(LookupFeature f, IndexArray offsets, int lanes) {
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const int64_t pieces = f.dim / (kWidth * lanes), item = thread / lanes, bag = item / pieces;

@@ -16,7 +16,7 @@ namespace {
 using internal::Launch;
 using Columns = internal::Vector<4>;
 
-constexpr int kWidth = 4, kWarp = 32, kMostThreads = 256;
+constexpr int kWidth = 4, kWarp = 32, kMaxThreads = 256;
 
 struct RawRow {
   uint32_t params, codes;  // halves: scale, bias
@@ -39,7 +39,7 @@ __device__ __forceinline__ void Add(Columns& sum, const RawRow& row) {
 }
 
 template <int kRows>
-__global__ void __launch_bounds__(kMostThreads, 2)
+__global__ void __launch_bounds__(kMaxThreads, 2)
     FourCodesKernel(QuantizedLookupFeature f, IndexArray offsets, int lanes) {
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const int64_t pieces = f.dim / (kWidth * lanes), item = thread / lanes, bag = item / pieces;
@@ -65,8 +65,8 @@ template <int kRows>
 void Lookup(Context& ctx, const QuantizedLookupArgs& args) {
   for (const QuantizedLookupFeature& f : args.features) {
     const int64_t vectors = f.dim / kWidth, lanes = std::min<int64_t>(vectors, kWarp);
-    Launch(ctx, FourCodesKernel<kRows>, internal::BlocksFor(f.num_bags * vectors, kMostThreads),
-           dim3(kMostThreads), 0, f, args.offsets, static_cast<int>(lanes));
+    Launch(ctx, FourCodesKernel<kRows>, internal::BlocksFor(f.num_bags * vectors, kMaxThreads),
+           dim3(kMaxThreads), 0, f, args.offsets, static_cast<int>(lanes));
   }
 }
 

@@ -21,7 +21,7 @@ using internal::SortedRuns;
 using internal::Vector;
 
 constexpr int kWarp = 32;
-constexpr size_t kMostTables = 16;  // that travel with a launch
+constexpr size_t kMaxTables = 16;  // that travel with a launch
 
 // A table, and the gradient of the feature that reads it.
 struct Table {
@@ -37,7 +37,7 @@ struct Table {
 
 struct Batch {
   SortedRuns runs;
-  Table tables[kMostTables];
+  Table tables[kMaxTables];
   int count;
   int64_t most_columns;  // of a table
 };
@@ -188,8 +188,8 @@ void UpdateRows(Context& ctx, const UpdateArgs& args, const Step& step, int thre
   const int64_t warps = threads / kWarp, columns = plan.occurrences.chunk_stride;
   const auto shared = static_cast<size_t>(warps * columns * int64_t{sizeof(float)});
   const dim3 blocks = internal::BlocksFor(plan.occurrences.most_ids, warps);
-  for (size_t first = 0; first < plan.tables.size(); first += kMostTables) {
-    const size_t count = std::min(kMostTables, plan.tables.size() - first);
+  for (size_t first = 0; first < plan.tables.size(); first += kMaxTables) {
+    const size_t count = std::min(kMaxTables, plan.tables.size() - first);
     Batch batch = {occurrences.runs(), {}, static_cast<int>(count), columns};
     std::copy_n(plan.tables.begin() + static_cast<int64_t>(first), count, batch.tables);
     internal::Launch(ctx, WarpPerRow<kGrads, Step>, blocks, dim3(static_cast<unsigned>(threads)),
