@@ -71,7 +71,7 @@ GrowingIndexOptions Checked(GrowingIndexOptions o) {
   TESSERA_CHECK(o.max_rows >= 1 && o.max_rows < int64_t{1} << 32,
                 "growing index {}: max_rows {}; expected at least 1 and below 2^32", o.name,
                 o.max_rows);
-  TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::FrequencySketch::kMaxCounted,
+  TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::SketchLines::kMaxCounted,
                 "growing index {}: admit_after {}; expected 1 to 255", o.name, o.admit_after);
   return o;
 }
@@ -151,6 +151,7 @@ GrowingIndex::Inserted GrowingIndex::Insert(Context& ctx, const Tensor& given) {
     for (int64_t i = 0; i < block.n; ++i)
       *row++ = InsertOne(block.hashes[i], block.ids[i], block.rows[i], &inserted);
   }
+  sketch_.Fade();
   return inserted;
 }
 

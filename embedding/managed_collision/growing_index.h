@@ -26,8 +26,8 @@
 //
 // Find may run beside Find, but not beside Insert. The first use on a GPU moves the index there,
 // where rows, states and evictions are the same (growing_rows.h): nothing may run beside that use,
-// and none on the CPU may follow but LoadStateDict. There, Insert waits with admit_after above 1
-// alone; the numbers of rows wait for the GPU after it.
+// and none on the CPU may follow but LoadStateDict. Insert does not wait for the GPU; the
+// numbers of rows do after it.
 #include <memory>
 #include <string>
 #include <vector>
@@ -161,12 +161,13 @@ class GrowingIndex {
   // Reads the numbers that a GPU has changed.
   void SettleSync() const;
   Columns ReadDevice() const;
+  internal::FrequencySketch ReadSketch() const;
   int64_t DeviceBytes() const;
 
   GrowingIndexOptions options_;
-  internal::FrequencySketch sketch_;
-  Tensor record_memory_, segment_memory_;  // reserved
-  Record* records_;                        // [max_rows]
+  mutable internal::FrequencySketch sketch_;  // empty once a GPU has the index
+  Tensor record_memory_, segment_memory_;     // reserved
+  Record* records_;                           // [max_rows]
   internal::IndexSegment* segments_;
   int64_t segments_reserved_;
   std::vector<uint32_t> directory_;  // 2^depth_ segments

@@ -35,13 +35,16 @@ void GrowingIndex::MoveTo(Context& ctx) const {
   if (device_ != nullptr) return CheckDevice(ctx, "growing index", device_->ids);
   const Columns columns = ReadColumns();
   const auto tensor = [&](const std::vector<int64_t>& column) { return Tensor::From(ctx, column); };
-  const internal::GrowingNumbers numbers = {num_rows_,  std::ssize(free_), hand_,
-                                            looked_at_, reused_on_gpu_,    /*erased=*/0};
+  const internal::GrowingNumbers numbers = {num_rows_,     std::ssize(free_), hand_,
+                                            looked_at_,    reused_on_gpu_,    /*erased=*/0,
+                                            sketch_.adds()};
   OnlyOnCuda(ctx.device(), [&](auto on) {
     device_ = std::make_shared<internal::GrowingRows>(
         internal::MakeGrowingRows(on, ctx, options_.max_rows, tensor(columns.ids),
                                   tensor(columns.last), tensor(columns.counts), free_, numbers));
   });
+  device_->sketch = Tensor::From(ctx, sketch_.counters());
+  sketch_ = internal::FrequencySketch(0);
 }
 
 Tensor GrowingIndex::FindOnDevice(Context& ctx, const Tensor& ids) const {
@@ -56,12 +59,8 @@ GrowingIndex::Inserted GrowingIndex::InsertOnDevice(Context& ctx, const Tensor& 
   if (ids.numel() == 0) return {Tensor::Empty(ctx, {0}, DType::kI64), {}, {}};
   internal::GrowingInserted inserted;
   OnlyOnCuda(ctx.device(), [&](auto on) {
-    const internal::GrowingCall call = {options_.score,
-                                        options_.max_rows,
-                                        options_.admit_after,
-                                        now_,
-                                        internal::MayLookAt(ids.numel()),
-                                        sketch_};
+    const internal::GrowingCall call = {options_.score, options_.max_rows, options_.admit_after,
+                                        now_, internal::MayLookAt(ids.numel())};
     inserted = internal::InsertGrowing(on, ctx, device_.get(), ids, call);
   });
   return {inserted.rows, {}, {}, inserted.given};
@@ -96,6 +95,14 @@ void GrowingIndex::SettleSync() const {
 }
 
 int64_t GrowingIndex::DeviceBytes() const { return device_ == nullptr ? 0 : device_->bytes(); }
+
+internal::FrequencySketch GrowingIndex::ReadSketch() const {
+  if (device_ == nullptr) return sketch_;
+  internal::FrequencySketch sketch(0);
+  sketch.Restore(device_->sketch.ToVector<uint8_t>(),
+                 NumbersOf<internal::GrowingNumbers>(device_->numbers.ToVector<int64_t>()).adds);
+  return sketch;
+}
 
 GrowingIndex::Columns GrowingIndex::ReadDevice() const {
   const auto column = [&](const Tensor& all) { return all.Rows(0, num_rows_).ToVector<int64_t>(); };

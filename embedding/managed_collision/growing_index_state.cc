@@ -49,8 +49,9 @@ std::vector<NamedTensor> GrowingIndex::StateDict(Context& ctx) const {
                                     {"_current_iter_tensor", Tensor::From<int64_t>(ctx, {now_})},
                                     {"_growing_hand", Tensor::From<int64_t>(ctx, {hand_})}};
   if (options_.admit_after > 1) {
-    state.push_back({"_growing_sketch", Tensor::From(ctx, sketch_.counters())});
-    state.push_back({"_growing_sketch_adds", Tensor::From<int64_t>(ctx, {sketch_.adds()})});
+    const internal::FrequencySketch sketch = ReadSketch();
+    state.push_back({"_growing_sketch", Tensor::From(ctx, sketch.counters())});
+    state.push_back({"_growing_sketch_adds", Tensor::From<int64_t>(ctx, {sketch.adds()})});
   }
   return state;
 }
@@ -70,7 +71,7 @@ void GrowingIndex::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& t
                              hand = numbers("_growing_hand", 1);
   GrowingIndex loaded(options_);
   if (options_.admit_after > 1) {
-    const auto size = static_cast<int64_t>(sketch_.counters().size());
+    const auto size = static_cast<int64_t>(loaded.sketch_.counters().size());
     loaded.sketch_.Restore(reader.Take("_growing_sketch", DType::kU8, {size}).ToVector<uint8_t>(),
                            numbers("_growing_sketch_adds", 1)[0]);
   }

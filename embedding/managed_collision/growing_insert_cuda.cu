@@ -1,12 +1,10 @@
 // An insertion into a growing index on a GPU: ids that have rows are noted, the others claim slots
-// of a table of the call; who came first gets a row first. Nothing waits but admission.
-#include <cstring>
-#include <optional>
-#include <unordered_set>
-#include <vector>
+// of a table of the call; who came first gets a row first.
+#include <algorithm>
 
 #include "embedding/lookup/counted_items.cuh"
 #include "embedding/lookup/index_array.h"
+#include "embedding/managed_collision/growing_admission_cuda.cuh"
 #include "embedding/managed_collision/growing_rows_cuda.cuh"
 #include "runtime/tensor.h"
 
@@ -30,12 +28,6 @@ struct Touch {
     columns.last[row] = now;
     atomicAdd(reinterpret_cast<Count*>(columns.counts + row), Count{1});
   }
-};
-
-struct ClaimAdmitted {
-  IdClaims claims;
-  const int32_t* places;
-  __device__ void operator()(int64_t k) const { claims.Claim(places[k]); }
 };
 
 // Rows for new ids: those that are free, then those that nobody had, then what was evicted.
@@ -138,10 +130,7 @@ class Insertion {
         ctx, ids_.numel(),
         Touch{RowColumns(*rows_), firsts_.claims(), call_.now, out_.rows.data<int64_t>(), missing});
   }
-  // `places`: i32 [k], occurrences whose ids are admitted.
-  void Claim(Context& ctx, const Tensor& places) {
-    ForEach(ctx, places.numel(), ClaimAdmitted{firsts_.claims(), places.data<int32_t>()});
-  }
+  IdClaims claims() const { return firsts_.claims(); }
   // Gives rows to all that claim.
   void Give(Context& ctx) {
     firsts_.List(ctx);
@@ -175,70 +164,19 @@ class Insertion {
   GrowingInserted out_;
 };
 
-// An occurrence of an id without a row.
-struct Missing {
-  int64_t place, id;
-};
-
-struct TakeMissing {
-  IndexArray ids;
-  const int32_t* places;
-  Missing* missing;
-  TESSERA_HD void operator()(int64_t k) const { missing[k] = {places[k], ids[places[k]]}; }
-};
-
-std::vector<Missing> ReadMissingSync(Context& ctx, const Tensor& ids, const Tensor& flags) {
-  const int64_t n = ids.numel();
-  const Tensor places = Tensor::Empty(ctx, {n}, DType::kI32),
-               count = Tensor::Zeros(ctx, {1}, DType::kI32);
-  SelectFlagged(ctx, flags.data<uint8_t>(), n, places.data<int32_t>(), count.data<int32_t>());
-  const int64_t found = ReadScalarSync(ctx, count.data<int32_t>());
-  const Tensor missing = Tensor::Empty(ctx, {2 * found}, DType::kI64);
-  ForEach(ctx, found,
-          TakeMissing{ArrayOf(ids), places.data<int32_t>(),
-                      reinterpret_cast<Missing*>(missing.data<int64_t>())});
-  const auto numbers = missing.ToVector<int64_t>();
-  std::vector<Missing> all;
-  for (size_t k = 0; k < numbers.size(); k += 2) all.push_back({numbers[k], numbers[k + 1]});
-  return all;
-}
-
-// The occurrences that admit their id, or come after one that did, for at most `most_ids` ids.
-std::vector<int32_t> Admit(const std::vector<Missing>& missing, size_t most_ids,
-                           const GrowingCall& call) {
-  std::unordered_set<int64_t> admitted;
-  std::vector<int32_t> kept;
-  for (const Missing& m : missing) {
-    if (!admitted.contains(m.id)) {
-      if (call.sketch.Add(HashId(m.id)) < call.admit_after) continue;
-      if (admitted.size() == most_ids) continue;
-      admitted.insert(m.id);
-    }
-    kept.push_back(static_cast<int32_t>(m.place));
-  }
-  return kept;
-}
-
-// The sketch is asked on the host, id by id as they came. It is first asked as if there were rows
-// for all ids; if there are not, ids without one are counted each time they come.
-void AdmitAndGiveSync(Context& ctx, Insertion* insertion, const Tensor& ids,
-                      const GrowingCall& call) {
-  const Tensor flags = Tensor::Empty(ctx, {ids.numel()}, DType::kU8);
-  insertion->Find(ctx, flags.data<uint8_t>());
-  const std::vector<Missing> missing = ReadMissingSync(ctx, ids, flags);
+// The sketch is first asked as if there were rows for all ids.
+void AdmitAndGive(Context& ctx, Insertion* insertion, GrowingRows* rows, const Tensor& ids,
+                  const GrowingCall& call) {
+  const Tensor missing = Tensor::Empty(ctx, {ids.numel()}, DType::kU8);
+  insertion->Find(ctx, missing.data<uint8_t>());
+  const Admission admission(ctx, rows, ids, missing);
+  const IdClaims claims = insertion->claims();
   // With fewer ids than that, a call can always free enough rows.
-  std::optional<FrequencySketch> before;
-  if (2 * ids.numel() >= call.max_rows) before = call.sketch;
-  const std::vector<int32_t> kept = Admit(missing, missing.size(), call);
-  insertion->Claim(ctx, Tensor::From(ctx, kept));
+  const bool all_get_rows = 2 * ids.numel() < call.max_rows;
+  admission.Claim(ctx, claims, call.admit_after, all_get_rows);
   insertion->Give(ctx);
-  if (!before || kept.empty()) return;
-  const auto told = insertion->out().given.Rows(0, kGivenNumbers).ToVector<int64_t>();
-  GrowingGiven numbers;
-  std::memcpy(&numbers, told.data(), sizeof numbers);
-  if (numbers.given == numbers.wanted) return;
-  call.sketch = *before;
-  Admit(missing, static_cast<size_t>(numbers.given), call);
+  if (!all_get_rows) admission.CountAgain(ctx, claims, insertion->out().rows);
+  admission.Fade(ctx);
 }
 
 }  // namespace
@@ -249,7 +187,7 @@ GrowingInserted InsertGrowing(OnCuda, Context& ctx, GrowingRows* rows, const Ten
                 "growing index: {} ids: a device numbers them with 31 bits", ids.numel());
   Insertion insertion(ctx, rows, ids, call);
   if (call.admit_after > 1) {
-    AdmitAndGiveSync(ctx, &insertion, ids, call);
+    AdmitAndGive(ctx, &insertion, rows, ids, call);
   } else {
     insertion.Find(ctx, nullptr);
     insertion.Give(ctx);

@@ -8,8 +8,8 @@
 //
 // So rows come into use one after another, as a table with `growing` wants them (its rows and
 // states take memory by and by); any other table of so many rows does too. On a GPU a training
-// forward waits only if admit_after is above 1, or if neither Evict nor StartRows has taken the
-// rows of the last four; rows_in_use, Evict and state dicts wait for it.
+// forward waits only if neither Evict nor StartRows has taken the rows of the last four;
+// rows_in_use, Evict and state dicts wait for it.
 #include <functional>
 #include <span>
 #include <vector>

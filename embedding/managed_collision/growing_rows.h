@@ -6,13 +6,14 @@
 //   slots               i32 [2^k]        a row, or empty, or erased; at least twice max_rows
 //   free                i64 [m]          rows that ids had; the next one to be given last
 //   numbers             GrowingNumbers   how far rows have been given
+//   sketch              u8 [64 lines]    with admit_after above 1: a FrequencySketch's counters
 //
 // An id's first slot is its hash mod 2^k, then the next ones in turn, up to an empty one. Erased
 // slots are taken again; when a quarter of all may be erased, all rows are entered anew. Memory is
 // that of the cap from the first use on.
 //
 // Rows, evictions and states are the CPU's. All that decides about the next row lies on the GPU, so
-// the host waits for nothing; only ids that have to be admitted (admit_after) are counted by it.
+// the host waits for nothing.
 #include <algorithm>
 #include <vector>
 
@@ -46,18 +47,19 @@ struct GrowingNumbers {
   int64_t num_rows, num_free, hand, looked_at;
   int64_t reused;  // times that a row went from one id to another
   int64_t erased;  // slots
+  int64_t adds;    // to the sketch
 };
 inline constexpr int64_t kGrowingNumbers = sizeof(GrowingNumbers) / sizeof(int64_t);
 
 struct GrowingRows {
-  Tensor ids, last, counts, slots, free, numbers;
+  Tensor ids, last, counts, slots, free, numbers, sketch;
   // The most that `numbers` may say by now, as far as the host knows.
   int64_t most_rows = 0, most_erased = 0;
   bool changed = false;  // by calls that the host has not asked for numbers since
 
   int64_t bytes() const {
     return ids.nbytes() + last.nbytes() + counts.nbytes() + slots.nbytes() + free.nbytes() +
-           numbers.nbytes();
+           numbers.nbytes() + sketch.nbytes();
   }
 };
 
@@ -65,8 +67,7 @@ struct GrowingRows {
 struct GrowingCall {
   MchEviction score;
   int64_t max_rows, admit_after, now;
-  int64_t may_look_at;      // so many rows
-  FrequencySketch& sketch;  // with admit_after above 1
+  int64_t may_look_at;  // so many rows
 };
 
 // A call leaves on the device what it gave away: these numbers, then the rows, [given].
@@ -81,11 +82,11 @@ struct GrowingInserted {
 };
 
 // Makes an index with these rows in use; each [n], i64, on any device. numbers: with all slots new.
+// Without a sketch.
 GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor& ids,
                             const Tensor& last, const Tensor& counts,
                             const std::vector<int64_t>& free, const GrowingNumbers& numbers);
-// ids: [N], contiguous. GrowingIndex::Find and Insert; the latter waits if ids have to be admitted.
-// REQUIRES: Insert gets some.
+// ids: [N], contiguous. GrowingIndex::Find and Insert. REQUIRES: Insert gets some.
 Tensor FindGrowing(OnCuda, Context& ctx, const GrowingRows& rows, const Tensor& ids);
 GrowingInserted InsertGrowing(OnCuda, Context& ctx, GrowingRows* rows, const Tensor& ids,
                               const GrowingCall& call);

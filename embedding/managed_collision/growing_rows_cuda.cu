@@ -37,7 +37,9 @@ GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor
       Tensor::Empty(ctx, {slots}, DType::kI32),
       Tensor::From(ctx, listed),
       Tensor::From(ctx, std::vector<int64_t>{numbers.num_rows, numbers.num_free, numbers.hand,
-                                             numbers.looked_at, numbers.reused, numbers.erased}),
+                                             numbers.looked_at, numbers.reused, numbers.erased,
+                                             numbers.adds}),
+      /*sketch=*/{},
       /*most_rows=*/used};
   rows.counts.Rows(used, max_rows).Fill(ctx, 0);  // nobody owns these rows
   rows.slots.Fill(ctx, -1);

@@ -163,39 +163,47 @@ KeyedJaggedTensor RawIds(Context& ctx, int64_t first, int64_t n) {
       .To(ctx, Device::Cuda());
 }
 
+// Waits of six steps of a table whose ids, each named twice in a batch, the module gives rows.
+int64_t GrowingWaits(Context& ctx, const std::shared_ptr<GrowingManagedCollisionModule>& module,
+                     const AnyRule& rule) {
+  const int64_t max_rows = module->index().max_rows();
+  EmbeddingBagConfig config;
+  static_cast<BaseEmbeddingConfig&>(config) = SmallTable("t", max_rows + 2, 8, rule);
+  config.init_fn = {};
+  config.feature_names = {"a"};
+  config.growing = true;
+  const std::vector<EmbeddingBagConfig> configs = {config};
+  ManagedCollisionEmbeddingBagCollection mc(
+      std::make_unique<EmbeddingBagCollection>(
+          ctx, configs, EmbeddingBagCollectionOptions{.bounds_check = BoundsCheckMode::kNone}),
+      std::make_shared<ManagedCollisionCollection>(std::vector<ManagedTable>{{"t", module}},
+                                                   std::vector<BaseEmbeddingConfig>{configs[0]}));
+  int64_t waits = 0;
+  for (int64_t step = 0; step < 6; ++step) {
+    const KeyedJaggedTensor kjt = RawIds(ctx, step * max_rows / 4, max_rows / 3);
+    const int64_t before = cuda_emulation::Stats().syncs;
+    {
+      Tape tape(ctx);
+      tape.Backward(Sum(ctx, mc.Forward(ctx, kjt).embeddings.values()));
+    }
+    mc.Forward(ctx, kjt);
+    waits += cuda_emulation::Stats().syncs - before;
+  }
+  return waits;
+}
+
 // Rows come into use, and at the cap go from one id to another.
 TEST_F(HostWaitsTest, NoneWithAGrowingTable) {
   for (const int64_t max_rows : {100, 1000, 5000})
-    for (const AnyRule& rule : {AnyRule(Adam{0.1f}), AnyRule(RowwiseAdagrad{0.1f})}) {
-      EmbeddingBagConfig config;
-      static_cast<BaseEmbeddingConfig&>(config) = SmallTable("t", max_rows + 2, 8, rule);
-      config.init_fn = {};
-      config.feature_names = {"a"};
-      config.growing = true;
-      const auto module = std::make_shared<GrowingManagedCollisionModule>(
-          GrowingIndexOptions{.max_rows = max_rows, .shared_rows = 2});
-      const std::vector<EmbeddingBagConfig> configs = {config};
-      ManagedCollisionEmbeddingBagCollection mc(
-          std::make_unique<EmbeddingBagCollection>(
-              ctx_, configs, EmbeddingBagCollectionOptions{.bounds_check = BoundsCheckMode::kNone}),
-          std::make_shared<ManagedCollisionCollection>(
-              std::vector<ManagedTable>{{"t", module}},
-              std::vector<BaseEmbeddingConfig>{configs[0]}));
-      int64_t waits = 0;
-      for (int64_t step = 0; step < 6; ++step) {
-        const KeyedJaggedTensor kjt = RawIds(ctx_, step * max_rows / 4, max_rows / 3);
-        const int64_t before = cuda_emulation::Stats().syncs;
-        {
-          Tape tape(ctx_);
-          tape.Backward(Sum(ctx_, mc.Forward(ctx_, kjt).embeddings.values()));
-        }
-        mc.Forward(ctx_, kjt);
-        waits += cuda_emulation::Stats().syncs - before;
+    for (const AnyRule& rule : {AnyRule(Adam{0.1f}), AnyRule(RowwiseAdagrad{0.1f})})
+      for (const int64_t admit_after : {1, 2}) {
+        const auto module = std::make_shared<GrowingManagedCollisionModule>(GrowingIndexOptions{
+            .max_rows = max_rows, .admit_after = admit_after, .shared_rows = 2});
+        EXPECT_EQ(GrowingWaits(ctx_, module, rule), 0)
+            << max_rows << " " << RuleName(rule) << " " << admit_after;
+        EXPECT_EQ(module->index().num_rows(), max_rows);
+        EXPECT_GT(module->num_evicted(), 0);
       }
-      EXPECT_EQ(waits, 0) << max_rows << " " << RuleName(rule);
-      EXPECT_EQ(module->index().num_rows(), max_rows);
-      EXPECT_GT(module->num_evicted(), 0);
-    }
 }
 
 // Hundreds of windows are looked at before all rows have been freed.

@@ -37,6 +37,14 @@ struct IdClaims {
     }
     places[i] = static_cast<uint32_t>(s);
   }
+  // Whether an occurrence of the id has claimed. REQUIRES: none but this thread claims for it.
+  TESSERA_HD bool HasClaim(int64_t id) const {
+    for (uint64_t s = HashId(id) & mask;; s = (s + 1) & mask) {
+      const uint32_t first = slots[s];
+      if (first == kNone) return false;
+      if (ids[first] == id) return true;
+    }
+  }
   TESSERA_HD void Pass(int64_t i) const { places[i] = kNone; }
   TESSERA_HD bool Claims(int64_t i) const { return places[i] != kNone; }
   // REQUIRES: all have claimed or passed, and this one claims.

@@ -6,42 +6,80 @@
 //   line       bits of the id's hash
 //   counters   one in each quarter of the line; the id's count is at most their minimum
 //
-// Every 16th Add halves the next line, going round: a count stands for the last few multiples of
-// bytes / 4 calls, and no call takes long.
+// After a batch one line is halved for every 16 Adds, going round: a count stands for the last few
+// multiples of bytes / 4 Adds. Within a batch lines know nothing of each other, so threads may count
+// in different ones.
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/host_device.h"
+
 namespace tessera::internal {
+
+// The lines of a sketch, wherever they lie.
+struct SketchLines {
+  static constexpr int64_t kMaxCounted = 255;
+  static constexpr uint64_t kBytes = 64;  // of a line
+
+  uint8_t* counters;
+  uint64_t count;  // of lines, a power of two
+
+  TESSERA_HD uint64_t LineOf(uint64_t hash) const { return hash >> 16 & (count - 1); }
+  // One more of the id with this hash: how many that makes, or more.
+  TESSERA_HD int64_t Add(uint64_t hash) const {
+    uint8_t* line = counters + LineOf(hash) * kBytes;
+    const uint64_t places = hash * 0x9e3779b97f4a7c15ull;
+    uint8_t* own[4];
+    uint8_t least = kMaxCounted;
+    for (int i = 0; i < 4; ++i) {
+      own[i] = line + 16 * i + (places >> (60 - 4 * i) & 15);
+      least = *own[i] < least ? *own[i] : least;
+    }
+    if (least == kMaxCounted) return least;
+    for (uint8_t* counter : own) *counter += *counter == least;
+    return least + 1;
+  }
+
+  // How many lines are to be halved, some perhaps repeatedly, when adds rose from `before`.
+  TESSERA_HD static uint64_t Due(uint64_t before, uint64_t adds) {
+    return adds / kAddsALine - before / kAddsALine;
+  }
+  // Halves the t-th of them as often as its turn comes. REQUIRES: t is below Due and `count`.
+  TESSERA_HD void Halve(uint64_t before, uint64_t adds, uint64_t t) const {
+    uint8_t* line = counters + ((before / kAddsALine + 1 + t) & (count - 1)) * kBytes;
+    const uint64_t turns = (Due(before, adds) - t + count - 1) / count,
+                   shift = turns < 8 ? turns : 8;
+    for (uint64_t i = 0; i < kBytes; ++i) line[i] = static_cast<uint8_t>(line[i] >> shift);
+  }
+
+ private:
+  static constexpr uint64_t kAddsALine = 16;
+};
 
 class FrequencySketch {
  public:
-  static constexpr int64_t kMaxCounted = 255;
-
   // Rounded up to a power of two, and to a line; 0: none.
   explicit FrequencySketch(int64_t bytes)
       : counters_(bytes > 0 ? static_cast<uint64_t>(RoundedBytes(bytes)) : 0) {}
   // REQUIRES: above 0.
   static int64_t RoundedBytes(int64_t bytes) {
-    return static_cast<int64_t>(
-        std::bit_ceil((static_cast<uint64_t>(bytes) + kLine - 1) & ~(kLine - 1)));
+    return static_cast<int64_t>(std::bit_ceil(
+        (static_cast<uint64_t>(bytes) + SketchLines::kBytes - 1) & ~(SketchLines::kBytes - 1)));
   }
 
-  // One more of the id with this hash: how many that makes, or more. REQUIRES: there are counters.
+  // SketchLines::Add. REQUIRES: there are counters.
   int64_t Add(uint64_t hash) {
-    uint8_t* line = Line(hash >> 16);
-    const uint64_t places = hash * 0x9e3779b97f4a7c15ull;
-    uint8_t* own[4];
-    uint8_t count = kMaxCounted;
-    for (int i = 0; i < 4; ++i) {
-      own[i] = line + 16 * i + (places >> (60 - 4 * i) & 15);
-      count = *own[i] < count ? *own[i] : count;
-    }
-    if (count < kMaxCounted)
-      for (uint8_t* counter : own) *counter += *counter == count;
-    if (++adds_ % kAddsALine == 0) Halve(Line(adds_ / kAddsALine));
-    return count < kMaxCounted ? count + 1 : count;
+    ++adds_;
+    return lines().Add(hash);
+  }
+  // Ends a batch: halves as many lines as its Adds make due.
+  void Fade() {
+    const uint64_t due = std::min(SketchLines::Due(faded_, adds_), lines().count);
+    for (uint64_t t = 0; t < due; ++t) lines().Halve(faded_, adds_, t);
+    faded_ = adds_;
   }
 
   const std::vector<uint8_t>& counters() const { return counters_; }
@@ -49,20 +87,14 @@ class FrequencySketch {
   // REQUIRES: as many counters as there are.
   void Restore(std::vector<uint8_t> counters, int64_t adds) {
     counters_ = std::move(counters);
-    adds_ = static_cast<uint64_t>(adds);
+    adds_ = faded_ = static_cast<uint64_t>(adds);
   }
 
  private:
-  static constexpr uint64_t kLine = 64, kAddsALine = 16;
-  uint8_t* Line(uint64_t number) {
-    return counters_.data() + (number * kLine & (counters_.size() - 1));
-  }
-  static void Halve(uint8_t* line) {
-    for (uint64_t i = 0; i < kLine; ++i) line[i] = static_cast<uint8_t>(line[i] / 2);
-  }
+  SketchLines lines() { return {counters_.data(), counters_.size() / SketchLines::kBytes}; }
 
   std::vector<uint8_t> counters_;
-  uint64_t adds_ = 0;
+  uint64_t adds_ = 0, faded_ = 0;  // Adds, and those that Fade has met
 };
 
 }  // namespace tessera::internal

@@ -23,11 +23,11 @@ class KeyedNumbers {
   uint64_t* keys() const { return now_.keys; }
   uint32_t* numbers() const { return now_.values; }
   int64_t size() const { return n_; }
-  // Sorts by key, ascending, stably. Pointers change.
-  void Sort(Context& ctx) {
+  // Sorts by the lowest `bits` of keys, ascending, stably. Pointers change.
+  void Sort(Context& ctx, int bits = 64) {
     uint64_t* other_keys = FirstKey() + (now_.keys == FirstKey() ? n_ : 0);
     uint32_t* other_numbers = Numbers(numbers_) + (now_.values == Numbers(numbers_) ? n_ : 0);
-    now_ = SortPairs(ctx, now_.keys, other_keys, now_.values, other_numbers, n_, /*bits=*/64);
+    now_ = SortPairs(ctx, now_.keys, other_keys, now_.values, other_numbers, n_, bits);
   }
 
  private:

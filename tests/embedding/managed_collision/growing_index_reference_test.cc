@@ -89,6 +89,7 @@ struct Reference {
       At(result.back()).last = now;
       ++At(result.back()).count;
     }
+    sketch.Fade();
     return result;
   }
 };
@@ -136,6 +137,7 @@ class GrowingIndexSweep : public testing::DeviceTest {
     EXPECT_THAT(of("_growing_hand"), ElementsAre(reference.hand));
     if (state.contains("_growing_sketch")) {
       EXPECT_EQ(state["_growing_sketch"].ToVector<uint8_t>(), reference.sketch.counters());
+      EXPECT_THAT(of("_growing_sketch_adds"), ElementsAre(reference.sketch.adds()));
     }
   }
 };
