@@ -145,6 +145,7 @@ class Checker {
         for (size_t begin = 0; begin < shards_.size();) {
           const size_t end = BlockEnd(shards_, begin);
           CheckRowBlocks({shards_.data() + begin, end - begin});
+          CheckSameRows({shards_.data(), end - begin}, {shards_.data() + begin, end - begin});
           begin = end;
         }
     }
@@ -178,6 +179,15 @@ class Checker {
       if (s.rank != first + i)
         Fail("{}: expected them on rank {}, got {}", RowsOf(s), first + i, s.rank);
     }
+  }
+
+  // Throws unless both blocks of columns, of as many shards, have the same blocks of rows: ids are
+  // dealt out to rows once for all columns.
+  void CheckSameRows(std::span<const Shard> first, std::span<const Shard> other) const {
+    for (size_t i = 0; i < first.size(); ++i)
+      if (other[i].row_offset != first[i].row_offset || other[i].rows != first[i].rows)
+        Fail("expected the same blocks of rows for all columns, got {}, and {}", first[i],
+             other[i]);
   }
 
   const std::vector<Shard>& shards_;

@@ -8,7 +8,8 @@
 //   row_wise           blocks of rows, block r on rank r
 //   table_row_wise     blocks of rows over one node, block l on its local rank l
 //   table_column_wise  blocks of columns, on ranks of one node
-//   grid_shard         blocks of columns, each table_row_wise on a node of its own
+//   grid_shard         blocks of columns, each table_row_wise on a node of its own, with the same
+//                      blocks of rows
 //
 // Nodes are runs of local_size consecutive ranks. Shards are listed column block by column block,
 // rows ascending inside; those of data_parallel by rank. A block of rows may have none: its ids go

@@ -44,7 +44,7 @@ TEST(ShardingPlan, SoundPlansPass) {
   EXPECT_EQ(Refusal(T::kTableColumnWise, {{3, 0, 0, 10, 3}, {2, 0, 3, 10, 13}}), "");
   EXPECT_EQ(Refusal(T::kTableRowWise, {{2, 0, 0, 3, 16}, {3, 3, 0, 7, 16}}), "");
   EXPECT_EQ(Refusal(T::kGridShard,
-                    {{2, 0, 0, 5, 4}, {3, 5, 0, 5, 4}, {0, 0, 4, 10, 12}, {1, 10, 4, 0, 12}}),
+                    {{2, 0, 0, 5, 4}, {3, 5, 0, 5, 4}, {0, 0, 4, 5, 12}, {1, 5, 4, 5, 12}}),
             "");
   EXPECT_EQ(Refusal(T::kDataParallel,
                     {{0, 0, 0, 10, 16}, {1, 0, 0, 10, 16}, {2, 0, 0, 10, 16}, {3, 0, 0, 10, 16}}),
@@ -122,6 +122,11 @@ TEST(ShardingPlan, ShardsAreWhatTheTypeSays) {
   EXPECT_NE(Refusal(T::kTableRowWise, {{1, 0, 0, 5, 16}, {0, 5, 0, 5, 16}})
                 .find("rows 0 to 5: expected them on rank 0, got 1"),
             std::string::npos);
+  EXPECT_NE(
+      Refusal(T::kGridShard, {{0, 0, 0, 5, 8}, {1, 5, 0, 5, 8}, {2, 0, 8, 4, 8}, {3, 4, 8, 6, 8}})
+          .find("expected the same blocks of rows for all columns, got rank 0: rows 0 to 5, "
+                "columns 0 to 8, and rank 2: rows 0 to 4, columns 8 to 16"),
+      std::string::npos);
   EXPECT_NE(Refusal(T::kDataParallel, {{0, 0, 0, 10, 16}}).find("on each of 4 ranks, got 1 shards"),
             std::string::npos);
   EXPECT_NE(Refusal(T::kDataParallel, std::vector<Shard>(4, {0, 0, 0, 10, 16}))
@@ -145,7 +150,7 @@ TEST(ShardingPlan, TablesAndRanksFitTheModel) {
 TEST(ShardingPlan, SortShardsMakesTheOrder) {
   TableSharding sharding{
       .type = ShardingType::kGridShard,
-      .shards = {{1, 10, 4, 0, 12}, {0, 0, 4, 10, 12}, {3, 5, 0, 5, 4}, {2, 0, 0, 5, 4}}};
+      .shards = {{1, 5, 4, 5, 12}, {0, 0, 4, 5, 12}, {3, 5, 0, 5, 4}, {2, 0, 0, 5, 4}}};
   SortShards(sharding);
   EXPECT_EQ(Refusal(sharding.type, sharding.shards), "");
 }
