@@ -249,6 +249,13 @@ void TableBatchedEmbedding::set_max_counter(float max_counter) {
       rule->max_counter = max_counter;
 }
 
+float TableBatchedEmbedding::LargestCounterSync(Context& ctx) const {
+  return internal::LargestCounterSync(ctx, *state_);
+}
+void TableBatchedEmbedding::RenewMaxCounter(int64_t step, float max_counter) {
+  internal::SetMaxCounter(*state_, step, max_counter);
+}
+
 int64_t TableBatchedEmbedding::bounds_check_warnings() const {
   return bounds_check_report().findings();
 }

@@ -118,6 +118,11 @@ class TableBatchedEmbedding {
   // 1 without such a table. Setting it sets all of them, as after a checkpoint.
   float max_counter() const;
   void set_max_counter(float max_counter);
+  // Returns the max_counter that these rules would take now: the largest count of a row, plus 1; 1
+  // without such a table. Waits for the device.
+  float LargestCounterSync(Context& ctx) const;
+  // Where several ranks share it: sets the max_counter of the rules that take it anew in `step`.
+  void RenewMaxCounter(int64_t step, float max_counter);
   // Findings of the bounds check in mode WARNING so far: how many; by feature, with examples. Both
   // wait for the device, which steps do not.
   int64_t bounds_check_warnings() const;

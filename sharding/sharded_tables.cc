@@ -6,6 +6,7 @@
 #include "comm/leader.h"
 #include "embedding/lookup/feature_ids.h"
 #include "embedding/table/own_batches.h"
+#include "embedding/table/rule_sweeps.h"
 #include "runtime/base/build_id.h"
 #include "runtime/tensor.h"
 #include "sharding/exchange/replica_exchange.h"
@@ -163,7 +164,8 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
       .rounding_seed = options_.rounding_seed,
       .sharding = {.gradient_scale = options_.sharding.gradient_division
                                          ? 1.0f / static_cast<float>(comm_.size())
-                                         : 1.0f}};
+                                         : 1.0f,
+                   .shares_max_counter = true}};
   const auto by_chance = [](const BaseEmbeddingConfig& t) { return t.stochastic_rounding; };
   if (!part_options.rounding_seed && std::any_of(tables_.begin(), tables_.end(), by_chance)) {
     const PhiloxBits bits = Philox(ctx.random().seed(), ctx.random().TakeSequence(), 0);
@@ -234,6 +236,20 @@ void ShardedTables::CheckRemapped(const InputDist& input) const {
                 "{}: raw ids came, and nobody has made them rows", layout_->tables_text);
 }
 
+// The parts count the step when they look rows up.
+void ShardedTables::BeginStep(Context& ctx) {
+  ++iter_;
+  const auto renews = [&](const BaseEmbeddingConfig& table) {
+    return internal::RenewsMaxCounter(table.optimizer, iter_);
+  };
+  if (std::ranges::none_of(tables_, renews)) return;
+  float largest = 1;
+  for (const TableBatchedEmbedding* part : parts())
+    largest = std::max(largest, part->LargestCounterSync(ctx));
+  largest = LargestOverRanksSync(ctx, largest);
+  for (TableBatchedEmbedding* part : parts()) part->RenewMaxCounter(iter_, largest);
+}
+
 Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
                                                                 const KeyedJaggedTensor& kjt,
                                                                 const InputDist& input) {
@@ -241,7 +257,7 @@ Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
                     kjt.inverse_indices_or_none() != nullptr,
                 "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices");
   CheckRemapped(input);
-  if (ctx.tape() != nullptr && forwards_done_++ % forwards_of_step_ == 0) ++iter_;
+  if (ctx.tape() != nullptr && forwards_done_++ % forwards_of_step_ == 0) BeginStep(ctx);
   const auto distinct = input.deduped();
   const KeyedJaggedTensor& sent = distinct ? distinct->kjt : kjt;
   EmbeddingOutputs own, replicas;
@@ -335,7 +351,9 @@ void ShardedTables::SetLearningRate(float lr) {
 }
 
 void ShardedTables::SetLearningRate(int table, float lr) {
-  BaseEmbeddingConfig& config = tables_.at(static_cast<size_t>(table));
+  TESSERA_CHECK(table >= 0 && table < std::ssize(tables_), "table {}: there are {}", table,
+                tables_.size());
+  BaseEmbeddingConfig& config = tables_[static_cast<size_t>(table)];
   tessera::SetLearningRate(config.optimizer, lr);  // of a rank that holds no part of it, too
   for (const HeldShard& held : shards())
     if (held.table == config.name) held.tables->SetLearningRate(held.index, lr);
@@ -357,8 +375,8 @@ void ShardedTables::set_max_counter(float max_counter) {
   for (TableBatchedEmbedding* part : parts()) part->set_max_counter(max_counter);
 }
 
-float ShardedTables::LargestCounterSync(Context& ctx) const {
-  const Tensor mine = Tensor::Full(ctx, {1}, max_counter());
+float ShardedTables::LargestOverRanksSync(Context& ctx, float number) const {
+  const Tensor mine = Tensor::Full(ctx, {1}, number);
   return comm_.AllReduce(ctx, mine, ReduceOp::kMax, "counters").Wait().ToVector<float>()[0];
 }
 

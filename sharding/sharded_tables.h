@@ -141,11 +141,12 @@ class ShardedTables {
   // Steps so far, as t of the rules: the same on every rank. set_iter sets that of every table.
   int64_t iter() const;
   void set_iter(int64_t iter);
-  // Counter of this rank's parts; ranks hold different rows, so their counters differ.
+  // The largest of this rank's parts: of the rows of all ranks, as training forwards renew it.
   float max_counter() const;
   void set_max_counter(float max_counter);
-  // The largest over the ranks. Every rank calls.
-  float LargestCounterSync(Context& ctx) const;
+  // The largest max_counter of the ranks: one that has no table with counters has 1. Every rank
+  // calls.
+  float LargestCounterSync(Context& ctx) const { return LargestOverRanksSync(ctx, max_counter()); }
   // Findings of the bounds check of this rank's own ids in mode WARNING; waits for the device.
   BoundsCheckReport bounds_check_report() const { return findings_.ReportSync(); }
 
@@ -154,6 +155,8 @@ class ShardedTables {
   void MakeParts(Context& ctx, const std::vector<PoolingType>& poolings);
   std::vector<DistFeature> ReadFeatures(Context& ctx, const KeyedJaggedTensor& kjt);
   void CheckRemapped(const InputDist& input) const;
+  void BeginStep(Context& ctx);
+  float LargestOverRanksSync(Context& ctx, float number) const;
   bool dedups() const { return options_.sharding.dedup_ids != IdDedup::kNone; }
 
   Communicator& comm_;

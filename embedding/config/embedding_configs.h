@@ -86,7 +86,13 @@ struct BaseEmbeddingConfig {
 };
 
 // Range of first values without an init_fn.
+// Throws Error for one that is none.
 inline std::pair<float, float> InitRange(const BaseEmbeddingConfig& config) {
+  if (const auto& range = config.init_range)
+    TESSERA_CHECK(std::isfinite(range->first) && std::isfinite(range->second) &&
+                      range->first <= range->second,
+                  "table {}: init_range from {} to {}; expected finite numbers that do not fall",
+                  config.name, range->first, range->second);
   const auto bound =
       static_cast<float>(std::sqrt(1.0 / static_cast<double>(config.num_embeddings)));
   return config.init_range.value_or(std::pair(-bound, bound));
@@ -133,6 +139,9 @@ struct UpdateSharding {
   // exchange their batches. Gradients of per-sample weights are those of the own batch. REQUIRES:
   // no inverse indices.
   std::function<UpdateBatch(Context&, UpdateBatch)> exchange_updates = {};
+  // Whether tables of several ranks have one max_counter, which their owner renews
+  // (TableBatchedEmbedding::RenewMaxCounter), and not a training forward.
+  bool shares_max_counter = false;
 };
 
 }  // namespace internal

@@ -12,29 +12,16 @@ bool IsCounted(const EmbeddingTable& table) {
   return std::holds_alternative<CounterRowwiseAdagrad>(table.config.optimizer);
 }
 
-bool RenewsMaxCounter(const EmbeddingTable& table) {
-  const auto* rule = std::get_if<CounterRowwiseAdagrad>(&table.config.optimizer);
-  return rule != nullptr && rule->max_counter_update_freq > 0 &&
-         table.iter % rule->max_counter_update_freq == 0;
-}
-
 // The maximum is over the rows of all tables with counters.
 void RenewMaxCounter(Context& ctx, TablesState& state) {
-  if (std::none_of(state.tables.begin(), state.tables.end(), RenewsMaxCounter)) return;
-  ScratchVector<UpdateTable> tables;
-  for (const EmbeddingTable& table : state.tables) table.AppendWhole(tables);
-  float largest = 1;
-  InOrderOfCaches(ctx, state, [&] {
-    largest = MaxRowCounterSync(ctx, tables);
-    for (const EmbeddingTable& table : state.tables) {
-      if (!table.disk || !IsCounted(table)) continue;
-      ForEachPieceOnDisk(ctx, table, /*written=*/false, [&](const UpdateTable& piece) {
-        largest = std::max(largest, MaxRowCounterSync(ctx, {&piece, 1}));
-      });
-    }
-  });
+  const auto renews = [](const EmbeddingTable& table) {
+    return RenewsMaxCounter(table.config.optimizer, table.iter);
+  };
+  if (state.options.sharding.shares_max_counter || std::ranges::none_of(state.tables, renews))
+    return;
+  const float largest = LargestCounterSync(ctx, state);
   for (EmbeddingTable& table : state.tables)
-    if (RenewsMaxCounter(table))
+    if (renews(table))
       std::get<CounterRowwiseAdagrad>(table.config.optimizer).max_counter = largest;
 }
 
@@ -61,6 +48,35 @@ bool ActsBeforeLookup(const EmbeddingTable& table) {
 bool ActsInSomeSteps(const EmbeddingTable& table) {
   const auto* counted = std::get_if<CounterRowwiseAdagrad>(&table.config.optimizer);
   return counted != nullptr ? counted->max_counter_update_freq > 0 : ActsBeforeLookup(table);
+}
+
+bool RenewsMaxCounter(const AnyRule& rule, int64_t step) {
+  const auto* counted = std::get_if<CounterRowwiseAdagrad>(&rule);
+  return counted != nullptr && counted->max_counter_update_freq > 0 &&
+         step % counted->max_counter_update_freq == 0;
+}
+
+float LargestCounterSync(Context& ctx, const TablesState& state) {
+  float largest = 1;
+  if (std::ranges::none_of(state.tables, IsCounted)) return largest;
+  ScratchVector<UpdateTable> tables;
+  for (const EmbeddingTable& table : state.tables) table.AppendWhole(tables);
+  InOrderOfCaches(ctx, state, [&] {
+    largest = MaxRowCounterSync(ctx, tables);
+    for (const EmbeddingTable& table : state.tables) {
+      if (!table.disk || !IsCounted(table)) continue;
+      ForEachPieceOnDisk(ctx, table, /*written=*/false, [&](const UpdateTable& piece) {
+        largest = std::max(largest, MaxRowCounterSync(ctx, {&piece, 1}));
+      });
+    }
+  });
+  return largest;
+}
+
+void SetMaxCounter(TablesState& state, int64_t step, float max_counter) {
+  for (EmbeddingTable& table : state.tables)
+    if (RenewsMaxCounter(table.config.optimizer, step))
+      std::get<CounterRowwiseAdagrad>(table.config.optimizer).max_counter = max_counter;
 }
 
 void SweepForRules(Context& ctx, TablesState& state) {

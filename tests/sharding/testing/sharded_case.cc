@@ -32,6 +32,12 @@ const int kLocalSize[] = {0, 1, 2, 3, 2, 0, 0, 0, 4};  // by world size
 AnyRule RuleOf(int rule) {
   if (rule == 0) return Sgd{.lr = 0.1f};
   if (rule == 1) return RowwiseAdagrad{.lr = 0.1f, .eps = 1e-4f};
+  if (rule == kCounterRule) {
+    CounterRowwiseAdagrad counter{.lr = 0.1f, .eps = 1e-4f};
+    counter.learning_rate_mode = CounterRateMode::kTailIdLrIncrease;
+    counter.max_counter_update_freq = 1;
+    return counter;
+  }
   return Adam{.lr = 0.1f, .eps = 1e-4f};
 }
 

@@ -16,12 +16,13 @@ namespace tessera::testing {
 using Numbers = std::vector<int64_t>;
 
 inline constexpr int kTypes = 7, kMixed = kTypes, kSteps = 3;
+inline constexpr int kRules = 4, kCounterRule = 3;
 
 struct Combination {
   int type = 0;  // a ShardingType, or kMixed: another one for each table
   PoolingType pooling = PoolingType::kSum;
   bool weighted = false, variable = false;
-  int rule = 0;
+  int rule = 0;  // below kRules
   int world = 1;
   DType row_type = DType::kF32;
 
