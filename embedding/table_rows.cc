@@ -38,6 +38,13 @@ NamedTensor Stored(const EmbeddingTable& table, int part, NamedTensor named) {
   return named;
 }
 
+// Throws Error for an id, [n], i64, that is no row of the part.
+void CheckRows(const Tensor& ids, const NamedTensor& part) {
+  const int64_t rows = part.tensor.dim(0);
+  for (const int64_t id : ids.ToVector<int64_t>())
+    TESSERA_CHECK(id >= 0 && id < rows, "{}: row {} of {}", part.name, id, rows);
+}
+
 }  // namespace
 
 int TableRows::num_parts(int index) const {
@@ -69,6 +76,7 @@ std::vector<NamedTensor> TableRows::weights(const std::string& prefix) const {
 Tensor TableRows::Take(Context& ctx, int index, int part, const Tensor& ids) const {
   if (state_->at(index).cache_holds_updates()) TableCaches(state_).Flush(ctx);
   const NamedTensor whole = this->part(index, part);
+  if (ids.device() == Device::Cpu()) CheckRows(ids.To(ctx, DType::kI64), whole);
   if (!whole.stored) return TakeRows(ctx, whole.tensor, ids);
   const auto rows = ids.To(ctx, DType::kI64).To(ctx, Device::Cpu()).ToVector<int64_t>();
   Shape shape = whole.tensor.shape();

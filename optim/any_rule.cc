@@ -108,6 +108,7 @@ float LearningRate(const AnyRule& rule) {
 }
 
 void SetLearningRate(AnyRule& rule, float lr) {
+  CheckNumber(RuleName(rule), "lr", lr);
   std::visit([&](auto& r) { r.lr = lr; }, rule);
 }
 

@@ -119,14 +119,15 @@ class Admission {
   // FrequencySketch::Fade.
   void Fade(Context& ctx) const {
     const SketchLines sketch = Lines(rows_->sketch);
-    const auto most = static_cast<int64_t>(
-        std::min(SketchLines::Due(0, static_cast<uint64_t>(occurrences_.size())) + 1, sketch.count));
+    const auto most = static_cast<int64_t>(std::min(
+        SketchLines::Due(0, static_cast<uint64_t>(occurrences_.size())) + 1, sketch.count));
     ForEach(ctx, most, HalveLine{sketch, before_.data<int64_t>(), Adds().data<int64_t>()});
   }
 
  private:
   static SketchLines Lines(const Tensor& counters) {
-    return {counters.data<uint8_t>(), static_cast<uint64_t>(counters.numel()) / SketchLines::kBytes};
+    return {counters.data<uint8_t>(),
+            static_cast<uint64_t>(counters.numel()) / SketchLines::kBytes};
   }
   static Count* CountOf(const Tensor& number) {
     return reinterpret_cast<Count*>(number.data<int64_t>());

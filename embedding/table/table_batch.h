@@ -42,7 +42,11 @@ struct TablesState {
   const EmbeddingTable& table_of(size_t feature) const {
     return tables[static_cast<size_t>(features[feature].table)];
   }
-  EmbeddingTable& at(int index) { return tables.at(static_cast<size_t>(index)); }
+  EmbeddingTable& at(int index) {
+    TESSERA_CHECK(index >= 0 && index < std::ssize(tables), "table {}: there are {}", index,
+                  tables.size());
+    return tables[static_cast<size_t>(index)];
+  }
   void CheckForwardIsStep(std::string_view what) const;  // as TableBatchedEmbedding's
 };
 

@@ -7,6 +7,10 @@
 //   w = 0 where |z| ≤ l1, else −(z − sign(z)·l1) / ((beta + √n)/lr + l2)
 //
 // The state z starts at 0, so what a touched weight was at the start counts only by its first σ·w.
+// With lr 0, as where a warm-up begins, rows and states stay as they are: the formulas divide by
+// it.
+#include <cmath>
+
 #include "optim/rules/rule.h"
 
 namespace tessera {
@@ -21,12 +25,13 @@ struct Ftrl {
 
   struct Step {
     static constexpr int kStatistics = 0, kElementStates = 2, kRowStates = 0;
-    float rate, beta, l1, l2;  // rate: 1/lr
+    float rate, beta, l1, l2;  // rate: 1/lr, or 0 for none
 
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
     TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real* state) const {
+      if (rate == 0) return;
       const Real n = state[1] + x.g * x.g, root = Sqrt(n);
       const Real z = state[0] + x.g - (root - Sqrt(state[1])) * Real(rate) * x.w;
       state[0] = z;
@@ -36,7 +41,10 @@ struct Ftrl {
       x.w = Real(0) - beyond / ((Real(beta) + root) * Real(rate) + Real(l2));
     }
   };
-  Step AtStep(int64_t) const { return {1.0f / lr, beta, l1, l2}; }
+  Step AtStep(int64_t) const {
+    const float rate = 1.0f / lr;
+    return {std::isfinite(rate) ? rate : 0, beta, l1, l2};
+  }
 };
 
 }  // namespace tessera

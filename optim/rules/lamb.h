@@ -4,7 +4,9 @@
 //
 //   m = β1·m + (1 − β1)·g;   v = β2·v + (1 − β2)·g²
 //   r = m/(1 − β1^t) / (√(v/(1 − β2^t)) + eps) + weight_decay·w
-//   w −= lr·(‖w‖₂/‖r‖₂)·r         norms over the row, without a guard: a zero row never moves
+//   w −= lr·(‖w‖₂/‖r‖₂)·r         norms over the row: a zero row never moves
+//
+// A row whose r is 0 stays as it is (FBGEMM divides 0 by 0).
 #include "optim/rules/adam_moments.h"
 
 namespace tessera {
@@ -36,7 +38,7 @@ struct Lamb {
       terms[1] = r * r;
     }
     TESSERA_HD void FinishRow(Row& row, const float* sums) const {
-      row.rate = lr * (Sqrt(sums[0]) / Sqrt(sums[1]));
+      row.rate = sums[1] == 0 ? 0 : lr * (Sqrt(sums[0]) / Sqrt(sums[1]));
     }
     template <typename Real>
     TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real* state) const {

@@ -6,7 +6,7 @@
 //   a = lr·eta·‖w‖₂ / (‖g‖₂ + weight_decay·‖w‖₂)
 //   m = momentum·m + a·(g + weight_decay·w);   w −= m
 //
-// Without a guard: a zero row with a zero gradient becomes NaN, as in FBGEMM.
+// Where the divisor is 0 (no gradient, no decay), a is 0 (FBGEMM divides by 0).
 #include "optim/rules/rule.h"
 
 namespace tessera {
@@ -34,7 +34,8 @@ struct LarsSgd {
     }
     TESSERA_HD Row BeginRow(const float* sums, int64_t, float*) const {
       const float g = Sqrt(sums[0]), w = Sqrt(sums[1]);
-      return {rate * w / (g + weight_decay * w)};
+      const float divisor = g + weight_decay * w;
+      return {divisor == 0 ? 0 : rate * w / divisor};
     }
     template <typename Real>
     TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real* state) const {

@@ -36,7 +36,7 @@ struct PartialRowwiseLamb {
       terms[1] = r * r;
     }
     TESSERA_HD void FinishRow(Row& row, const float* sums) const {
-      row.rate = lr * (Sqrt(sums[0]) / Sqrt(sums[1]));
+      row.rate = sums[1] == 0 ? 0 : lr * (Sqrt(sums[0]) / Sqrt(sums[1]));
     }
     template <typename Real>
     TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real* state) const {

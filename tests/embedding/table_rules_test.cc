@@ -3,19 +3,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "embedding/table_batched_embedding.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/embedding/small_tables.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/rules.h"
 
 namespace tessera {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::Filled;
 using ::testing::HasSubstr;
 using testing::SmallTable;
 using ::testing::ThrowsMessage;
+using ::testing::Truly;
 
 class TableRulesTest : public testing::DeviceTest {
  protected:
@@ -52,6 +58,41 @@ TEST_P(TableRulesTest, MaxCounterIsTakenAnewWhereItIsDue) {
   tables.set_max_counter(9);
   EXPECT_EQ(tables.max_counter(), 9);
   EXPECT_THROW(tables.set_max_counter(0), Error);
+}
+
+// LAMB and LARS divide by norms of it, FTRL by the rate.
+TEST_P(TableRulesTest, AGradientOrARateOfZeroMakesNoRowNaN) {
+  const auto row = [&](AnyRule rule, float rate, float weight) {
+    TableBatchedEmbedding tables = Two(rule, {.weighted = true});
+    tables.SetLearningRate(0, rate);
+    for (int step = 0; step < 2; ++step)
+      Step(tables, Kjt({1}, {1, 0}, Variable(Tensor::From<float>(ctx(), {weight}))));
+    return tables.weight(0).Rows(1, 2).ToVector<float>();
+  };
+  for (const AnyRule& rule : testing::AllRules()) {
+    if (std::holds_alternative<Dense>(rule)) continue;
+    for (const auto& [rate, weight] : {std::pair(0.1f, 0.0f), {0.0f, 1.0f}, {0.0f, 0.0f}})
+      EXPECT_THAT(row(rule, rate, weight), Each(Truly([](float x) { return std::isfinite(x); })))
+          << RuleName(rule) << " " << rate << " " << weight;
+  }
+  for (const AnyRule& rule : {AnyRule(Lamb{}), AnyRule(PartialRowwiseLamb{}), AnyRule(LarsSgd{})})
+    EXPECT_THAT(row(rule, 0.1f, 0), ElementsAre(1, 1)) << RuleName(rule);
+  EXPECT_THAT(row(Ftrl{}, 0, 1), ElementsAre(1, 1));
+}
+
+TEST_P(TableRulesTest, RatesAndTablesThatThereAreNotAreRefused) {
+  TableBatchedEmbedding tables = Two(Sgd{0.1f});
+  for (const float rate : {-1.0f, std::nanf(""), std::numeric_limits<float>::infinity()})
+    EXPECT_THROW(tables.SetLearningRate(0, rate), Error);
+  for (const int table : {-1, 2}) {
+    EXPECT_THROW(tables.SetLearningRate(table, 0.1f), Error);
+    EXPECT_THROW(tables.weight(table), Error);
+  }
+  Context host({.threads = 1});
+  EXPECT_THROW(tables.rows().Take(ctx(), 0, 0, Tensor::From<int64_t>(host, {0, 3})), Error);
+  BaseEmbeddingConfig config = SmallTable("t", 3, 2);
+  config.init_range = {1, -1};
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {config}, {PoolingType::kSum}, {{"a", 0, "a"}}), Error);
 }
 
 TEST_P(TableRulesTest, SweepsComeBeforeTheForwardThatCountsThem) {

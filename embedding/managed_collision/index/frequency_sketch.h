@@ -7,8 +7,8 @@
 //   counters   one in each quarter of the line; the id's count is at most their minimum
 //
 // After a batch one line is halved for every 16 Adds, going round: a count stands for the last few
-// multiples of bytes / 4 Adds. Within a batch lines know nothing of each other, so threads may count
-// in different ones.
+// multiples of bytes / 4 Adds. Within a batch lines know nothing of each other, so threads may
+// count in different ones.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
