@@ -12,7 +12,7 @@
 #include "cli/show/column_table.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
-#include "cli/show/repeated_files.h"
+#include "cli/show/row_file_warnings.h"
 #include "cli/show/row_progress.h"
 #include "data/describe/column_role.h"
 #include "data/describe/profile_rows.h"

@@ -20,7 +20,6 @@
 #include "cli/show/log.h"
 #include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
-#include "cli/show/repeated_files.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
 #include "runtime/base/process_memory.h"
@@ -62,7 +61,7 @@ void AppendScores(std::span<const float> answers, size_t tasks, std::string& lin
 
 PredictOutcome PredictAll(const PredictFlags& flags, RowScorer& model) {
   SayPart(flags.rows, model, flags.model);
-  WarnOfRepeatedFiles(flags.rows.data);
+  WarnOfScoredRows(flags.rows, model.inputs(), flags.model);
   PredictOutcome outcome;
   if (!flags.out.empty()) outcome.scores = ScoresHeading(model.tasks());
   EvaluationMeter meter(model.tasks());

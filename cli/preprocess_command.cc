@@ -13,7 +13,7 @@
 #include "cli/show/bad_lines.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
-#include "cli/show/repeated_files.h"
+#include "cli/show/row_file_warnings.h"
 #include "cli/show/row_progress.h"
 #include "cli/show/unknown_items_text.h"
 #include "data/preprocess/parse_rows.h"
@@ -169,6 +169,7 @@ int RunWith(const PreprocessFlags& flags, Work&& work) {
 int Run(const PreprocessFlags& flags) {
   if (!flags.config.empty()) {
     const ParseRowsOptions options = MakeParseOptions(flags);
+    WarnOfAbsentKeys(&options.schema, options.features, options.inputs);
     return RunWith(flags, [&](const auto& on_progress) { return ParseRows(options, on_progress); });
   }
   const PreprocessOptions options = MakeOptions(flags);

@@ -16,7 +16,6 @@
 #include "cli/show/log.h"
 #include "cli/show/model_directory_summary.h"
 #include "cli/show/numbers.h"
-#include "cli/show/repeated_files.h"
 #include "runtime/base/joined.h"
 #include "runtime/base/natural_order.h"
 #include "runtime/context.h"
@@ -187,6 +186,7 @@ std::optional<EvaluationValues> ScoresOfCheckpoint(const QuantizeFlags& flags,
   if (flags.scored.data.empty()) return {};
   RowScorer scorer(checkpoint, config, flags.threads);
   SayPart(flags.scored, scorer, flags.checkpoint);
+  WarnOfScoredRows(flags.scored, scorer.inputs(), flags.checkpoint);
   SayAllRows(flags.scored, scorer.inputs().data.split.has_value());
   return ScoresOf(std::move(scorer), flags);
 }
@@ -251,7 +251,6 @@ int Quantize(QuantizeFlags& flags) {
   const bool goes_on = HoldsModel(flags.out) || HasHadVersions(flags.out) ||
                        (flags.keep && HighestVersionIn(flags.out) > 0);
   outputs.AddFolder(flags.out, goes_on ? flags.out : "");
-  WarnOfRepeatedFiles(flags.scored.data);
   CheckReadAgain(flags.scored.data,
                  "quantize scores its rows twice, by the checkpoint and by the model");
   CheckSavesInto(flags.out, SavedForm::kModelDirectory);

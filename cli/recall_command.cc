@@ -18,7 +18,6 @@
 #include "cli/scored_rows.h"
 #include "cli/show/bad_lines.h"
 #include "cli/show/numbers.h"
-#include "cli/show/repeated_files.h"
 #include "cli/show/reports.h"
 #include "metrics/retrieval_meter.h"
 #include "runtime/base/check.h"
@@ -162,6 +161,7 @@ class RecallRun {
   }
 
   RecallOutcome Run() {
+    WarnOfScoredRows(flags_.rows, inputs_, flags_.model);
     const auto rows = Open(inputs_, flags_.rows.range);
     const auto known = whole_ ? Open(*whole_, flags_.rows.range) : nullptr;
     while (const auto batch = rows->Next()) {
@@ -276,7 +276,6 @@ int Recall(const RecallFlags& flags) {
   reads.insert(reads.end(), {flags.model, flags.config});
   Outputs outputs(/*overwrite=*/false, std::move(reads));
   outputs.AddReport(flags.json, kRecallReport);
-  WarnOfRepeatedFiles(flags.rows.data);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   if (DetectForm(flags.model) == SavedForm::kModelDirectory)
     throw Error(

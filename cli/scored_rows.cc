@@ -7,6 +7,7 @@
 #include "cli/config_flags.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "cli/show/row_file_warnings.h"
 #include "data/files/data_identity.h"
 #include "data/files/expand_paths.h"
 #include "runtime/tensor.h"
@@ -51,6 +52,11 @@ RowInputs WithoutLabels(RowInputs inputs, RowPart part, const std::string& path)
   return inputs;
 }
 
+// Returns what the command reads of the rows.
+RowInputs ReadInputs(const ScoredRows& rows, const RowInputs& of_model, const std::string& path) {
+  return rows.no_labels ? WithoutLabels(of_model, rows.part, path) : of_model;
+}
+
 // The rows; of an error that rows without labels would not be, says how these are scored.
 std::unique_ptr<DataSets> OpenData(const RowInputs& inputs, const DataSelection& selection,
                                    const std::string& path) {
@@ -93,9 +99,15 @@ Flag AddPartFlag(Command command, const std::string& what, std::string& part) {
       .Value("train|eval|all");
 }
 
+void WarnOfScoredRows(const ScoredRows& rows, const RowInputs& of_model, const std::string& path) {
+  WarnOfRepeatedFiles(rows.data);
+  const RowInputs inputs = ReadInputs(rows, of_model, path);
+  WarnOfAbsentKeys(inputs.data.schema.get(), inputs.features, rows.data);
+}
+
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& of_model,
                                            const std::string& path) {
-  const RowInputs inputs = rows.no_labels ? WithoutLabels(of_model, rows.part, path) : of_model;
+  const RowInputs inputs = ReadInputs(rows, of_model, path);
   const DataFormat format = inputs.data.format;
   const bool criteo = format == DataFormat::kCriteo || format == DataFormat::kPlanted;
   if (criteo && inputs.dense_in != ClickRow::kIntegers && inputs.dense_in != 0)

@@ -39,6 +39,8 @@ struct ScoredRows {
 // Adds --part, a word of RowPart; `what` begins its help: "Score only".
 Flag AddPartFlag(Command command, const std::string& what, std::string& part);
 
+// The warnings of cli/show/row_file_warnings.h.
+void WarnOfScoredRows(const ScoredRows& rows, const RowInputs& inputs, const std::string& path);
 // Opens files in any layout that the model's training takes. Throws Error, naming the model's
 // `path`, for a model whose rows come from no file, and with no_labels where rows always have a
 // label.

@@ -3,7 +3,7 @@
 // The values of an evaluation by name: those of tasks, by the task's loss, and the loss of all.
 //
 //   "auc"        of the first task; "auc-like": of the task "like"
-//   "loss"       Σ_t weight_t · loss of task t
+//   "loss"       Σ_t weight_t · loss of task t, over the tasks whose examples weigh more than 0
 #include <cstddef>
 #include <span>
 #include <string>

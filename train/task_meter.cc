@@ -1,6 +1,7 @@
 #include "train/task_meter.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/numbers/math.h"
 
@@ -22,10 +23,11 @@ double First(const SumFormula& formula, const std::vector<double>& sums) {
 EvaluationValues EvaluationOf(const std::vector<TrainTask>& tasks,
                               const std::vector<TaskValues>& values) {
   EvaluationValues all(values.front().clicks);
-  all.loss = 0;
   for (size_t t = 0; t < tasks.size(); ++t) {
     const TaskConfig& task = tasks[t].task;
     all.tasks.push_back({task.name, task.loss, values[t]});
+    if (values[t].weight == 0) continue;
+    if (std::isnan(all.loss)) all.loss = 0;
     all.loss += static_cast<double>(task.weight) * values[t].loss(task.loss);
   }
   return all;
@@ -39,14 +41,17 @@ TaskMeter::TaskMeter(TaskLoss loss)
       mae_sums_(static_cast<size_t>(mae_->num_sums())) {}
 
 void TaskMeter::Update(const ScoredExamples& examples) {
+  examples.ForEach([this](double, double, double weight) { weight_sum_ += weight; });
   if (loss_ == TaskLoss::kBce) return clicks_.Update(examples);
   examples_ += static_cast<int64_t>(examples.size());
-  examples.ForEach([this](double, double, double weight) { weight_sum_ += weight; });
   Add(*mse_, examples, mse_sums_);
   Add(*mae_, examples, mae_sums_);
 }
 
 void TaskMeter::UpdateChoices(const Tensor& scores, const TaskExamples& counted) {
+  lacks_scores_ = !scores;
+  if (lacks_scores_)
+    return counted.view().ForEach([this](double, double, double weight) { weight_sum_ += weight; });
   const int64_t candidates = scores.dim(1);
   examples_ += std::ssize(counted.rows);
   for (size_t n = 0; n < counted.rows.size(); ++n) {
@@ -66,10 +71,11 @@ void TaskMeter::UpdateChoices(const Tensor& scores, const TaskExamples& counted)
 }
 
 TaskValues TaskMeter::Values() const {
-  if (loss_ == TaskLoss::kBce) return {.clicks = clicks_.Lifetime()};
   TaskValues values;
+  values.weight = weight_sum_;
   values.clicks.examples = examples_;
-  if (weight_sum_ == 0) return values;
+  if (loss_ == TaskLoss::kBce) values.clicks = clicks_.Lifetime();
+  if (loss_ == TaskLoss::kBce || weight_sum_ == 0 || lacks_scores_) return values;
   if (loss_ == TaskLoss::kInBatchSoftmax) {
     values.softmax = softmax_sum_ / weight_sum_;
     for (size_t k = 0; k < found_.size(); ++k) values.recall[k] = found_[k] / weight_sum_;
@@ -91,7 +97,7 @@ std::vector<TaskExamples> EvaluationMeter::Update(const Tensor& predictions,
     examples.push_back(ExamplesOfTask(tasks_[t], predictions, static_cast<int64_t>(t), batch));
     if (tasks_[t].task.loss != TaskLoss::kInBatchSoftmax)
       meters_[t].Update(examples[t].view());
-    else if (candidates)
+    else
       meters_[t].UpdateChoices(candidates, examples[t]);
   }
   return examples;

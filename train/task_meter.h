@@ -20,6 +20,7 @@ inline constexpr MetricValues kNoClicks = {0, kNoValue, kNoValue, kNoValue, kNoV
 
 // Values of one task; NaN where not defined.
 struct TaskValues {
+  double weight = 0;                      // Σ of the examples' weights
   MetricValues clicks = kNoClicks;        // of a task by bce; the examples of any task
   double mse = kNoValue, mae = kNoValue;  // of a task by mse
   // The loss of a task by in_batch_softmax, and the share of examples whose candidate is among the
@@ -42,7 +43,8 @@ struct NamedTaskValues {
 // The values of a model's clicks, which are those of its first task, and of every task.
 struct EvaluationValues : MetricValues {
   EvaluationValues(const MetricValues& first = kNoClicks) : MetricValues(first) {}  // NOLINT
-  double loss = kNoValue;  // Σ_t weight_t · that of task t
+  // Σ_t weight_t · that of task t, over the tasks whose examples weigh more than 0.
+  double loss = kNoValue;
   std::vector<NamedTaskValues> tasks;
 };
 
@@ -58,7 +60,7 @@ class TaskMeter {
   // Examples that count, as metrics of clicks, or with any numbers.
   void Update(const ScoredExamples& examples);
   // Adds a batch of a task by in_batch_softmax: scores [B, B] of each example against each one's
-  // candidate.
+  // candidate; undefined: the task has no values.
   void UpdateChoices(const Tensor& scores, const TaskExamples& counted);
   TaskValues Values() const;
 
@@ -68,6 +70,7 @@ class TaskMeter {
   FormulaPtr mse_, mae_;
   std::vector<double> mse_sums_, mae_sums_;
   int64_t examples_ = 0;
+  bool lacks_scores_ = false;
   double softmax_sum_ = 0, weight_sum_ = 0;
   std::array<double, 3> found_ = {};  // Σ of weights
 };

@@ -22,7 +22,6 @@
 #include "cli/show/log.h"
 #include "cli/show/memory_text.h"
 #include "cli/show/numbers.h"
-#include "cli/show/repeated_files.h"
 #include "cli/show/reports.h"
 #include "cli/show/unknown_items_text.h"
 #include "data/files/data_identity.h"
@@ -141,7 +140,7 @@ void Count(std::span<const TaskExamples> tasks, Outcome& outcome) {
 
 Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
   SayPart(flags.rows, model, flags.model);
-  WarnOfRepeatedFiles(flags.rows.data);
+  WarnOfScoredRows(flags.rows, model.inputs(), flags.model);
   const std::optional<MadeUpRows> made_up = MadeUpRowsOf(flags, model);
   Outcome outcome;
   std::optional<GroupedMeter> groups;

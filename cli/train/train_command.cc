@@ -15,7 +15,7 @@
 #include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
-#include "cli/show/repeated_files.h"
+#include "cli/show/row_file_warnings.h"
 #include "cli/train/checkpoint_room.h"
 #include "cli/train/dry_run.h"
 #include "cli/train/flags/keep_last.h"
@@ -150,11 +150,13 @@ TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resume
   return options;
 }
 
-void WarnOfRepeatedRows(const TrainFlags& flags) {
+void WarnOfRows(const TrainFlags& flags, const TrainConfig& config) {
   const bool shared = flags.eval.empty() && !flags.eval_rows.empty();
   WarnOfRepeatedFiles(flags.data,
                       shared ? ", and a row for evaluation may be trained on in its copy" : "");
   WarnOfRepeatedFiles(flags.eval);
+  for (const auto& files : {flags.data, flags.eval})
+    WarnOfAbsentKeys(config.data.schema.get(), Features(config), files);
 }
 
 RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) {
@@ -200,7 +202,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .pool = nullptr,
                .dense_products = config.dense_products});
   if (is_leader) SayIfProductsAreSlow(ctx);
-  if (is_leader) WarnOfRepeatedRows(flags);
+  if (is_leader) WarnOfRows(flags, config);
   if (is_leader) WarnOfPlugins();
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();

@@ -59,12 +59,16 @@ TrainingRunReport RunLogged(MlLog& log, TrainingRunOptions options, Trainer& tra
   }
 }
 
+// Whether the metric was defined in any evaluation, or there was none.
+bool HasValue(const EvaluationsReport& evaluations) {
+  const auto is_defined = [](const EvaluationReport& r) { return !std::isnan(r.value); };
+  return evaluations.all.empty() || std::ranges::any_of(evaluations.all, is_defined);
+}
+
 // Why no evaluation was the best so far.
 std::string WhyNoneWasBest(const EvaluationsReport& evaluations) {
-  const auto has_value = [](const EvaluationReport& r) { return !std::isnan(r.value); };
   const std::string& metric = evaluations.metric;
-  if (evaluations.all.empty() || std::ranges::any_of(evaluations.all, has_value))
-    return "no evaluation since this start was better";
+  if (HasValue(evaluations)) return "no evaluation since this start was better";
   const std::string why = Format("{} was not defined in any evaluation", metric);
   if (metric != "auc" && !metric.starts_with("auc-")) return why;  // "auc-TASK"
   return Format(
@@ -81,10 +85,10 @@ void SayEvaluations(const TrainFlags& flags, const TrainConfig& config,
   if (best.empty()) return;
   const bool saved =
       std::ranges::any_of(evaluations.all, [](const EvaluationReport& r) { return r.best; });
-  if (saved)
-    Note(Format("saved {}, the best model", best), {{"path", best}});
-  else
-    Note(Format("{} was not written: {}", best, WhyNoneWasBest(evaluations)), {{"path", best}});
+  const auto say = HasValue(evaluations) ? Note : Warn;
+  say(saved ? Format("saved {}, the best model", best)
+            : Format("{} was not written: {}", best, WhyNoneWasBest(evaluations)),
+      {{"path", best}});
 }
 
 LogFields FieldsOf(const EvaluationReport& report) {

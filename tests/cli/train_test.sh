@@ -166,6 +166,7 @@ for ranks in "" "--ranks 2"; do
   run 0 train --config towers.json --data pairs.jsonl $ranks
   has err "rows has an id of 'item': this tower has nothing"
   has err "model.candidate: none of the first "
+  has err 'pairs.jsonl: none of the first 300 rows has the key "item"'
   [ "$(grep -c "nothing to learn from" err)" -eq 1 ] || fail "$(cat err)"
 done
 sed 's/itme/item/' pairs.jsonl >whole_pairs.jsonl

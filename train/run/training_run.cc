@@ -15,7 +15,7 @@
 #include "train/run/measure_ranks.h"
 #include "train/run/measure_tables.h"
 #include "train/run/stopwatch.h"
-#include "train/run/tower_rows.h"
+#include "train/run/watched_rows.h"
 
 namespace tessera {
 namespace {
@@ -188,9 +188,11 @@ class TrainingRun {
   void TrainRows(EpochReport& epoch) {
     epoch.whole = trainer_.progress().row == 0;
     std::unique_ptr<DataSource> source = OpenTrain();
-    if (!towers_seen_)
-      source = WatchTowers(std::move(source), trainer_.config().model, options_.on_warning);
-    towers_seen_ = true;
+    const TrainConfig& config = trainer_.config();
+    if (!rows_seen_)
+      source = WatchRows(std::move(source), config.model, TasksOf(config.model, config.data),
+                         options_.on_warning);
+    rows_seen_ = true;
     const double loss_sum = TrainOn(*source, epoch);
     if (epoch.rows > 0)
       epoch.train_loss = loss_sum / static_cast<double>(epoch.rows);
@@ -358,8 +360,8 @@ class TrainingRun {
   std::optional<EvaluationSchedule> schedule_;  // absent: only the ends of epochs are evaluated
   std::vector<EvaluationReport> evaluations_;
   double evaluation_seconds_ = 0;
-  int64_t saved_step_ = -1;   // of `checkpoint`; -1: it is not there
-  bool towers_seen_ = false;  // in the first epoch of this run
+  int64_t saved_step_ = -1;  // of `checkpoint`; -1: it is not there
+  bool rows_seen_ = false;   // in the first epoch of this run
   std::optional<TrainingMetrics> metrics_;
   std::optional<IncrementalCheckpoints> checkpoints_;
   std::optional<RankCheckpoints> of_ranks_;

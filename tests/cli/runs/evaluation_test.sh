@@ -35,7 +35,7 @@ run 0 inspect last.st --json
 json out "d['evaluation']['best']['value'] == $best and d['evaluation']['metric'] == 'auc'"
 awk -F '\t' '$1 == 0' eval.tsv >zeros.tsv  # rows of one label, of which there is no AUC
 run 0 $run --epochs 1 --eval zeros.tsv --best none.st
-has out "none.st was not written: auc was not defined in any evaluation, as the evaluation rows \
+has err "none.st was not written: auc was not defined in any evaluation, as the evaluation rows \
 have one label only; --eval-metric log_loss compares evaluations without it"
 run 0 $run --epochs 1 --eval zeros.tsv --best by_loss.st --eval-metric log_loss
 has out "saved by_loss.st, the best model"
