@@ -102,6 +102,11 @@ std::string Quoted(const std::string& word) {
 // "numbers with a decimal comma (98 %): …", or "".
 std::string CommaNote(const ColumnProfile& column) {
   if (!column.has_decimal_commas()) return "";
+  if (column.may_be_thousands())
+    return Format(
+        "numbers with a comma before three digits ({}), which are read as texts: write 11129 for "
+        "11,129 if it is between thousands, 11.129 if it is a decimal comma",
+        Share(column.decimal_commas, column.items));
   return Format(
       "numbers with a decimal comma ({}), which are read as texts: write 3.5 for 3,5 (or, if they "
       "are lists, give them \"separator\": \",\")",

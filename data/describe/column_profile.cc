@@ -21,6 +21,12 @@ bool MeansMissing(std::string_view word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
+// Whether three digits end the item behind its last comma, as in 11,129.
+bool EndsInThousands(std::string_view item) {
+  const size_t comma = item.rfind(',');
+  return comma != item.npos && item.size() - comma == 4;
+}
+
 }  // namespace
 
 bool ColumnProfile::WordsMayMeanMissing() const {
@@ -31,6 +37,8 @@ bool ColumnProfile::WordsMayMeanMissing() const {
                                  [](const auto& word) { return word.first.size() <= kBrief; });
   return known || (brief && distinct.count() > kManyNumbers + std::ssize(words));
 }
+
+bool ColumnProfile::may_be_thousands() const { return thousands == decimal_commas; }
 
 bool ColumnProfile::has_decimal_commas() const {
   const bool all = whole + numbers + decimal_commas == items;
@@ -92,9 +100,10 @@ double ColumnProfile::AddItem(std::string_view item) {
   }
   if (is_number)
     ++numbers;
-  else if (HasDecimalComma(item))
+  else if (HasDecimalComma(item)) {
     ++decimal_commas;
-  else
+    if (EndsInThousands(item)) ++thousands;
+  } else
     AddWord(item);
   if (!is_number && internal::BeginsWithDate(item)) ++dates;
   uint64_t bits = 0;

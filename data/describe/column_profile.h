@@ -34,6 +34,7 @@ struct ColumnProfile {
   // the first ones.
   std::map<std::string, int64_t, std::less<>> words = {};
   int64_t decimal_commas = 0;       // items that a point in place of their comma would make numbers
+  int64_t thousands = 0;            // of these, items with three digits behind it
   int64_t dates = 0;                // items that begin with a date
   int64_t not_utf8 = 0;             // rows with bytes that are no UTF-8
   std::string first_not_utf8 = {};  // "FILE:LINE" of the first of them
@@ -58,6 +59,8 @@ struct ColumnProfile {
 
   // Whether all items are numbers, some of them with a comma for the point, but for words as below.
   bool has_decimal_commas() const;
+  // Whether every comma may as well be one between thousands.
+  bool may_be_thousands() const;
   // Whether all items are numbers, maybe with a decimal comma, but for one or two words that may
   // mean a missing one, as "NA".
   bool is_numbers_but_for_words() const;

@@ -17,10 +17,14 @@ constexpr char kMissingLabel[] =
     "the label is missing (\"missing\": \"skip\" of its entry takes such rows)";
 constexpr char kExpectedLabel[] = "expected a number, as labels are, such as 1 for yes, 0 for no";
 
-// Says how a text that usually means a missing value becomes one; "" for another text.
-std::string MissingHint(std::string_view text) {
+// Says how a text that usually means a missing value becomes one, or that an item of a list cannot;
+// "" for another text.
+std::string MissingHint(std::string_view text, bool is_item) {
   for (const std::string_view word : {"NaN", "nan", "NA", "N/A", "NULL", "null", "None", "-"})
-    if (text == word)
+    if (text == word && is_item)
+      return " (\"null\" in the data of the configuration is for whole cells: an item of one is "
+             "never missing)";
+    else if (text == word)
       return Format(" (\"null\": [\"{}\"] in the data of the configuration makes it missing)",
                     text);
   return "";
@@ -121,7 +125,8 @@ double RowParser::Number(std::string_view text, size_t cell, const Items& items,
     return number;
   if (fault == NumberFault::kTooBig) expected = "expected a number that a float can hold";
   if (HasDecimalComma(text)) expected = "expected a number with a decimal point, not a comma";
-  throw BadLine(Place(cell, items, item), expected, ShownText(text) + MissingHint(text));
+  throw BadLine(Place(cell, items, item), expected,
+                ShownText(text) + MissingHint(text, items.listed));
 }
 
 // The text of a cell that must not be a list of several.

@@ -136,6 +136,12 @@ printf 'a;b\n1;"two\nlines"\n' >split.csv
 run 1 describe split.csv
 has err 'split.csv:2: column 2: a quote does not end in its line, which a row is'
 
+# ---- a comma that may be one between thousands
+printf 'clicked;revenue\n1;11,129\n0;950\n1;2,004\n' >thousands.csv
+run 0 describe thousands.csv --delimiter ';'
+has out 'revenue: numbers with a comma before three digits (67 %), which are read as texts: write \
+11129 for 11,129 if it is between thousands, 11.129 if it is a decimal comma'
+
 # ---- a decimal comma beside a word for a missing number; a label by its values, which rows lack
 awk 'BEGIN { print "preis;gekauft;retour"; for (n = 0; n < 400; n++)
   print (n % 9 ? n % 90 "," n % 7 : "k. A.") ";" (n % 2 ? "ja" : "nein") ";" \

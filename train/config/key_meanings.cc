@@ -259,7 +259,8 @@ constexpr KeyMeaning kMeanings[] = {
     {"data.shuffle", "Shuffles the rows that are trained on, anew in each epoch."},
     {"data.shuffle.seed", "Seed of the order."},
     {"data.shuffle.window_rows", "Rows that are mixed in memory."},
-    {"data.shuffle.block_rows", "Rows that stay together in the file."},
+    {"data.shuffle.block_rows",
+     "Rows of a folder that stay together; rows of text are shuffled one by one."},
     {"data.split",
      "Keeps rows of --data for evaluation, told by what they are and not by their place. Not "
      "beside "
@@ -311,7 +312,8 @@ constexpr KeyMeaning kMeanings[] = {
     {"data.features[].name", "What tables call it; \"cat_{0..25}\" stands for 26."},
     {"data.features[].from", "Its column. Without it: the name."},
     {"data.features[].missing",
-     "What a missing value becomes: \"empty_bag\", \"row0\", \"error\", or an id."},
+     "What a missing value becomes: \"empty_bag\", \"row0\", \"error\", or a number or text that "
+     "is read in its place."},
     {"data.features[].ids",
      "How a text becomes an id: int, hex, or text, whose hash it is. Not beside vocabulary and "
      "boundaries."},
