@@ -87,7 +87,8 @@ def values_of(column, pyarrow):
 
 
 def open_files(paths, wanted):
-    """Files and the names of their columns that are read; ends with a sentence for one without."""
+    """Files and the names of their columns that are read; warns of columns that a file lacks, and
+    ends with a sentence for one that lacks all."""
     import pyarrow
     import pyarrow.parquet
 
@@ -99,6 +100,10 @@ def open_files(paths, wanted):
         columns = [name for name in file.schema_arrow.names if name in wanted]
         if not columns:
             sys.exit(f"{path}: it has none of the configuration's columns")
+        lacking = sorted(wanted - set(columns))
+        if lacking:
+            print(f"{path}: columns that are read as missing, as it has none of these names: "
+                  f"{', '.join(lacking)}", file=sys.stderr)
         yield path, file, columns
 
 
@@ -118,6 +123,16 @@ def write_rows(path, file, columns, batch_rows, out):
             out.write(json.dumps(cells, ensure_ascii=False, default=str) + "\n")
 
 
+def say_lines(files):
+    """Says whose rows the lines are that the command has read, as its errors name them."""
+    first = 1
+    for path, file, _ in files:
+        rows = file.metadata.num_rows
+        if rows > 0:
+            print(f"lines {first} to {first + rows - 1} are the rows of {path}", file=sys.stderr)
+        first += rows
+
+
 def parse(files, batch_rows, command):
     """Streams the rows into the command; ends with its exit code where it fails."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8")
@@ -132,6 +147,7 @@ def parse(files, batch_rows, command):
         process.wait()
         raise
     if process.wait() != 0:
+        say_lines(files)
         sys.exit(process.returncode)
 
 
