@@ -56,6 +56,19 @@ FirstKeys ReadFirstKeys(const std::string& path) {
   return first;
 }
 
+// Cells that no row may lack: who reads it says so.
+std::set<size_t> CellsThatAreThere(const RowRules& rules) {
+  std::set<size_t> cells;
+  for (const DenseRule& dense : rules.dense())
+    if (!dense.entry().missing) cells.insert(dense.cell());
+  for (const FeatureRule& feature : rules.features())
+    if (feature.entry.missing == MissingFeature::kError) cells.insert(feature.cell);
+  for (const LabelRule& label : rules.labels())
+    if (label.entry.missing == LabelEntry::Missing::kError) cells.insert(label.cell);
+  if (rules.time()) cells.insert(*rules.time());
+  return cells;
+}
+
 // Names in quotes, at most eight of them.
 std::string SomeNames(const std::vector<std::string>& names) {
   constexpr size_t kMaxNames = 8;
@@ -108,8 +121,10 @@ void WarnOfAbsentKeys(const DataSchema* schema, std::span<const CategoricalFeatu
   if (first.rows == 0) return;
   std::vector<std::string> absent, others(first.keys.begin(), first.keys.end());
   const RowRules rules(*schema, {features.begin(), features.end()});
-  for (const std::string& key : rules.columns()) {
-    if (!first.keys.contains(key)) absent.push_back(key);
+  const std::set<size_t> never_missing = CellsThatAreThere(rules);
+  for (size_t cell = 0; cell < rules.columns().size(); ++cell) {
+    const std::string& key = rules.columns()[cell];
+    if (!first.keys.contains(key) && !never_missing.contains(cell)) absent.push_back(key);
     std::erase(others, key);
   }
   if (absent.empty()) return;

@@ -15,9 +15,10 @@ namespace tessera::cli {
 void WarnOfRepeatedFiles(const std::vector<std::string>& paths, const std::string& and_so = "");
 
 // Warns of keys that the schema names and none of the first 1,000 rows of JSON (or of the first
-// half MiB) has: a row without a key is one whose value is missing, so a misspelled key is no
-// error. Of several files, the first that is no pipe or folder is looked at. Does nothing for a
-// null schema and other formats, whose columns are checked where they are read.
+// half MiB) has: a row without a key is one whose value is missing, so a misspelled key is no error
+// unless its entry makes it one. Of several files, the first that is no pipe or folder is looked
+// at. Does nothing for a null schema and other formats, whose columns are checked where they are
+// read.
 void WarnOfAbsentKeys(const DataSchema* schema, std::span<const CategoricalFeature> features,
                       const std::vector<std::string>& paths);
 
