@@ -40,8 +40,12 @@ TaskMeter::TaskMeter(TaskLoss loss)
       mse_sums_(static_cast<size_t>(mse_->num_sums())),
       mae_sums_(static_cast<size_t>(mae_->num_sums())) {}
 
-void TaskMeter::Update(const ScoredExamples& examples) {
+void TaskMeter::AddWeights(const ScoredExamples& examples) {
   examples.ForEach([this](double, double, double weight) { weight_sum_ += weight; });
+}
+
+void TaskMeter::Update(const ScoredExamples& examples) {
+  AddWeights(examples);
   if (loss_ == TaskLoss::kBce) return clicks_.Update(examples);
   examples_ += static_cast<int64_t>(examples.size());
   Add(*mse_, examples, mse_sums_);
@@ -49,9 +53,9 @@ void TaskMeter::Update(const ScoredExamples& examples) {
 }
 
 void TaskMeter::UpdateChoices(const Tensor& scores, const TaskExamples& counted) {
+  AddWeights(counted.view());
   lacks_scores_ = !scores;
-  if (lacks_scores_)
-    return counted.view().ForEach([this](double, double, double weight) { weight_sum_ += weight; });
+  if (lacks_scores_) return;
   const int64_t candidates = scores.dim(1);
   examples_ += std::ssize(counted.rows);
   for (size_t n = 0; n < counted.rows.size(); ++n) {
@@ -65,7 +69,6 @@ void TaskMeter::UpdateChoices(const Tensor& scores, const TaskExamples& counted)
       before += row[c] > own ? 1 : 0;
     }
     softmax_sum_ += weight * (largest + Log(sum) - own);
-    weight_sum_ += weight;
     for (size_t k = 0; k < kRecallAt.size(); ++k) found_[k] += before < kRecallAt[k] ? weight : 0;
   }
 }

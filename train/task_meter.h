@@ -65,6 +65,8 @@ class TaskMeter {
   TaskValues Values() const;
 
  private:
+  void AddWeights(const ScoredExamples& examples);
+
   TaskLoss loss_;
   ClickMetrics clicks_;
   FormulaPtr mse_, mae_;

@@ -15,7 +15,6 @@
 #include "cli/show/error_text.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
-#include "cli/show/row_file_warnings.h"
 #include "cli/train/checkpoint_room.h"
 #include "cli/train/dry_run.h"
 #include "cli/train/flags/keep_last.h"
@@ -148,15 +147,6 @@ TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resume
   options.stop = Interrupted;
   options.on_step = [](const StepReport& step) { ReportStep(step.step); };
   return options;
-}
-
-void WarnOfRows(const TrainFlags& flags, const TrainConfig& config) {
-  const bool shared = flags.eval.empty() && !flags.eval_rows.empty();
-  WarnOfRepeatedFiles(flags.data,
-                      shared ? ", and a row for evaluation may be trained on in its copy" : "");
-  WarnOfRepeatedFiles(flags.eval);
-  for (const auto& files : {flags.data, flags.eval})
-    WarnOfAbsentKeys(config.data.schema.get(), Features(config), files);
 }
 
 RunStart StartOf(Context& ctx, const Trainer& trainer, const TrainFlags& flags) {

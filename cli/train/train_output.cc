@@ -9,6 +9,7 @@
 
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "cli/show/row_file_warnings.h"
 #include "cli/show/split_text.h"
 #include "cli/show/unknown_items_text.h"
 #include "cli/train/progress.h"
@@ -195,6 +196,16 @@ void SayIfProductsAreSlow(const Context& ctx) {
     Warn(
         "without AVX2 dense products take some 30 times as long as with "
         "train.dense_products=library, which gives other last bits");
+}
+
+void WarnOfRows(const TrainFlags& flags, const TrainConfig& config) {
+  const bool shared = flags.eval.empty() && !flags.eval_rows.empty();
+  WarnOfRepeatedFiles(flags.data,
+                      shared ? ", and a row for evaluation may be trained on in its copy" : "");
+  WarnOfRepeatedFiles(flags.eval);
+  const std::vector<CategoricalFeature> features = Features(config);
+  for (const auto& files : {flags.data, flags.eval})
+    WarnOfAbsentKeys(config.data.schema.get(), features, files);
 }
 
 void SayInterval(const TrainConfig& config, const DataSets& data) {

@@ -35,6 +35,9 @@ void SayInterrupted(const TrainFlags& flags, int signal);
 // Warns where this CPU makes dense products far slower than a library would.
 void SayIfProductsAreSlow(const Context& ctx);
 
+// Warns of files that were given twice, and of keys that no row has (cli/show/row_file_warnings.h).
+void WarnOfRows(const TrainFlags& flags, const TrainConfig& config);
+
 // Says that each step is evaluated where the configuration's fraction of an epoch is less than one,
 // and warns of a number of steps that is never reached inside an epoch.
 void SayInterval(const TrainConfig& config, const DataSets& data);
