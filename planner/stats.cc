@@ -49,7 +49,7 @@ void AddKernels(const PlannerModel& model, const std::vector<PlacedOption>& tabl
     ++kernel.tables;
     kernel.weight_bytes += weights;
     kernel.optimizer_bytes += static_cast<int64_t>(std::ceil(
-        static_cast<double>(weights) * OptimizerMultiplier(table.optimizer, table.planned_dim())));
+        static_cast<double>(weights) * OptimizerMultiplier(table)));
     kernel.storage += placed.option.total_storage();
   }
 }

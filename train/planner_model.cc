@@ -1,6 +1,8 @@
 #include "train/planner_model.h"
 
 #include <algorithm>
+#include <optional>
+#include <variant>
 
 #include "embedding/table/table_memory.h"
 #include "models/ranking_net.h"
@@ -11,8 +13,8 @@
 namespace tessera {
 namespace {
 
-RowDType RowTypeOf(const EmbeddingBagConfig& table) {
-  switch (table.data_type) {
+RowDType PlannedType(const EmbeddingBagConfig& table, DType type) {
+  switch (type) {
     case DType::kF32:
       return RowDType::kFp32;
     case DType::kF16:
@@ -20,7 +22,7 @@ RowDType RowTypeOf(const EmbeddingBagConfig& table) {
     case DType::kBF16:
       return RowDType::kBf16;
     default:
-      throw Error(Format("table {}: rows of {} are not trained", table.name, table.data_type));
+      throw Error(Format("table {}: rows of {} are not trained", table.name, type));
   }
 }
 
@@ -64,6 +66,12 @@ int64_t DenseBytes(const RankingModelConfig& config) {
   return bytes;
 }
 
+// Absent for a table of the rule dense, whose states are the dense optimizer's.
+std::optional<RowDType> StateType(const EmbeddingBagConfig& table) {
+  if (std::holds_alternative<Dense>(table.optimizer)) return {};
+  return PlannedType(table, table.state_type);
+}
+
 }  // namespace
 
 PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size, int ranks,
@@ -75,9 +83,10 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
     model.tables.push_back({.name = table.name,
                             .rows = table.num_embeddings,
                             .dim = table.embedding_dim,
-                            .dtype = RowTypeOf(table),
+                            .dtype = PlannedType(table, table.data_type),
                             .features = table.feature_names,
-                            .optimizer = RuleName(table.optimizer)});
+                            .optimizer = RuleName(table.optimizer),
+                            .state_dtype = StateType(table)});
     TableConstraints& constraints = model.constraints[table.name];
     constraints.pooling_factors.assign(table.feature_names.size(), 1.0);
     if (const auto raw = config.managed_collision.find(table.name);

@@ -77,8 +77,18 @@ std::string ToString(RowDType dtype) { return kRowDTypeNames[static_cast<int>(dt
 RowDType ParseRowDType(const std::string& name) {
   return internal::ParseName<RowDType>(name, "dtype", kRowDTypeNames);
 }
-int64_t SizeOf(RowDType dtype) {
-  return dtype == RowDType::kFp32 ? 4 : dtype == RowDType::kInt8 ? 1 : 2;
+DType ElementType(RowDType dtype) {
+  switch (dtype) {
+    case RowDType::kFp32:
+      return DType::kF32;
+    case RowDType::kFp16:
+      return DType::kF16;
+    case RowDType::kBf16:
+      return DType::kBF16;
+    case RowDType::kInt8:
+      return DType::kI8;
+  }
+  TESSERA_FAIL("unknown RowDType {}", static_cast<int>(dtype));
 }
 
 std::string ToString(ModuleKind kind) { return kModuleKindNames[static_cast<int>(kind)]; }

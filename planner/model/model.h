@@ -10,6 +10,7 @@
 
 #include "planner/model/plan_kernel.h"
 #include "planner/model/topology.h"
+#include "runtime/numbers/dtype.h"
 #include "sharding/plan/plan.h"
 
 namespace tessera {
@@ -18,7 +19,8 @@ namespace tessera {
 enum class RowDType { kFp32, kFp16, kBf16, kInt8 };
 std::string ToString(RowDType dtype);  // "fp32", "fp16", "bf16", "int8"
 RowDType ParseRowDType(const std::string& name);
-int64_t SizeOf(RowDType dtype);
+DType ElementType(RowDType dtype);
+inline int64_t SizeOf(RowDType dtype) { return SizeOf(ElementType(dtype)); }
 
 // ebc pooled, ec not pooled, fp_ebc pooled with a feature processor; quantized twins.
 enum class ModuleKind { kEbc, kEc, kFpEbc, kQuantEbc, kQuantEc };
@@ -44,6 +46,9 @@ struct PlannerTable {
   RowDType dtype = RowDType::kFp32;
   std::vector<std::string> features = {};
   std::string optimizer = {};  // "" for none, "sgd", "adam", "rowwise_adagrad", …
+  // The number format of the optimizer's states, which are then counted as training has them.
+  // Absent: TorchRec's estimate of them, which knows some optimizers' names alone.
+  std::optional<RowDType> state_dtype = {};
   // Set for a quantized table: what lies in memory in place of [rows, dim] and the dtype's bytes
   // (scale, bias and padding included).
   std::optional<int64_t> stored_rows = {}, stored_dim = {}, stored_element_bytes = {};

@@ -63,6 +63,7 @@ PlannerTable TableFields(JsonObject& object) {
   ReadWord(object, "dtype", ParseRowDType, table.dtype);
   ReadField(object, "features", table.features);
   ReadField(object, "optimizer", table.optimizer);
+  ReadWord(object, "state_dtype", ParseRowDType, table.state_dtype);
   ReadStoredShape(object, table);
   ReadField(object, "stored_element_bytes", table.stored_element_bytes);
   return table;

@@ -27,6 +27,7 @@ Json TableJson(const PlannerTable& t) {
   Json json = {{"name", t.name}, {"rows", t.rows}, {"dim", t.dim}, {"dtype", ToString(t.dtype)}};
   PutList(json, "features", t.features);
   if (!t.optimizer.empty()) json["optimizer"] = t.optimizer;
+  if (t.state_dtype) json["state_dtype"] = ToString(*t.state_dtype);
   if (t.stored_rows || t.stored_dim) json["stored_shape"] = {t.planned_rows(), t.planned_dim()};
   Put(json, "stored_element_bytes", t.stored_element_bytes);
   return json;

@@ -14,20 +14,6 @@ namespace {
 
 constexpr double kMilliseconds = 1e3;
 
-DType TypeOf(RowDType type) {
-  switch (type) {
-    case RowDType::kFp32:
-      return DType::kF32;
-    case RowDType::kFp16:
-      return DType::kF16;
-    case RowDType::kBf16:
-      return DType::kBF16;
-    case RowDType::kInt8:
-      return DType::kI8;
-  }
-  TESSERA_FAIL("unknown RowDType {}", static_cast<int>(type));
-}
-
 // Entry f of a list with one entry a feature, or, if it is short, its last one.
 double EntryOf(const std::vector<double>& list, size_t f, double otherwise) {
   return list.empty() ? otherwise : list[std::min(f, list.size() - 1)];
@@ -114,7 +100,8 @@ StepLoad StepLoadOf(const PlannerModel& model, const CalibratedOptions& options)
   load.dense_bytes = static_cast<double>(model.dense_parameter_bytes);
   for (const PlannerTable& t : model.tables) {
     StepTable table{.name = t.name, .rows = t.rows, .dim = t.dim};
-    table.row_type = TypeOf(t.dtype);
+    table.row_type = ElementType(t.dtype);
+    table.state_type = ElementType(t.state_dtype.value_or(RowDType::kFp32));
     table.rule = t.optimizer.empty() ? "sgd" : t.optimizer;
     table.sequences = !IsPooled(model.module_of(t).kind);
     table.weighted = IsWeighted(model, t);

@@ -40,9 +40,9 @@ double KernelBandwidth(const Topology& topology, PlanKernel kernel,
 // The share of lookups that a cache of `load_factor` of the rows misses; in float, as TorchRec's.
 double MissRate(const CacheStatistics& statistics, double load_factor);
 
-// Optimizer state in bytes for each byte of weights: 0 none and sgd, 2 adam, 1/dim rowwise_adagrad,
-// 1 any other.
-double OptimizerMultiplier(const std::string& optimizer, int64_t dim);
+// Optimizer state in bytes for each byte of weights. Without a `state_dtype`, TorchRec's estimate:
+// 0 none and sgd, 2 adam, 1/dim rowwise_adagrad, 1 any other.
+double OptimizerMultiplier(const PlannerTable& table);
 
 }  // namespace tessera
 #endif  // TESSERA_PLANNER_TORCHREC_TORCHREC_ESTIMATORS_H_

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "optim/state_bytes.h"
+#include "planner/step_model/rule_by_name.h"
 #include "planner/torchrec/torchrec_estimators.h"
 #include "planner/torchrec/torchrec_option.h"
 
@@ -37,7 +39,7 @@ struct Sizer {
         cached(IsCached(f.option.kernel)),
         ratio(f.load_factor().value_or(0)) {
     if (ratio == 0) ratio = kDefaultRatio;
-    multiplier = OptimizerMultiplier(f.table.optimizer, f.table.planned_dim());
+    multiplier = OptimizerMultiplier(f.table);
     whole = f.table.planned_rows() * f.table.planned_dim() * f.table.element_bytes();
     if (IsQuantized(f.kind)) whole += kQuantBytesARow * f.table.planned_rows();
     (InDdr() ? ddr : hbm) = whole;
@@ -131,7 +133,14 @@ struct Sizer {
 
 }  // namespace
 
-double OptimizerMultiplier(const std::string& optimizer, int64_t dim) {
+double OptimizerMultiplier(const PlannerTable& table) {
+  const int64_t dim = table.planned_dim();
+  const std::string& optimizer = table.optimizer;
+  if (table.state_dtype) {
+    const AnyRule rule = RuleByName(optimizer.empty() ? "none" : optimizer);
+    return static_cast<double>(StateBytesARow(rule, ElementType(*table.state_dtype), dim)) /
+           static_cast<double>(dim * table.element_bytes());
+  }
   if (optimizer.empty() || optimizer == "none" || optimizer == "sgd") return 0;
   if (optimizer == "adam") return 2;
   return optimizer == "rowwise_adagrad" ? 1.0 / static_cast<double>(dim) : 1;

@@ -59,6 +59,9 @@ TEST(TorchRecEstimatorsTest, OptimizersTakeMemory) {
   EXPECT_EQ(hbm("adam"), plain + 2 * 4000);
   EXPECT_EQ(hbm("rowwise_adagrad"), plain + 400);
   EXPECT_EQ(hbm("adagrad"), plain + 4000);
+  model.tables[0].state_dtype = RowDType::kFp16;
+  EXPECT_EQ(hbm("adagrad"), plain + 2000);
+  EXPECT_EQ(hbm("counter_rowwise_adagrad"), plain + 1000);
 }
 
 TEST(TorchRecEstimatorsTest, AKernelThatTheDeviceLacksIsAnError) {

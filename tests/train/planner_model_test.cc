@@ -33,6 +33,18 @@ TEST(PlannerModelTest, SaysWhatTheTrainingHas) {
   EXPECT_EQ(model.dense_parameter_bytes, bytes);
 }
 
+TEST(PlannerModelTest, StatesAreOfTheConfiguredType) {
+  TrainConfig config = testing::SmallConfig();
+  const auto type = [&](AnyRule rule, DType state_type) {
+    config.tables[0].optimizer = std::move(rule);
+    config.tables[0].state_type = state_type;
+    return PlannerModelOf(config, 1, ComputeDevice::kCpu).tables[0].state_dtype;
+  };
+  EXPECT_EQ(type(AdamW{}, DType::kF32), RowDType::kFp32);
+  EXPECT_EQ(type(AdamW{}, DType::kBF16), RowDType::kBf16);
+  EXPECT_EQ(type(Dense{}, DType::kF32), std::nullopt);
+}
+
 TEST(PlannerModelTest, TablesStayWhereTheirConfigurationHasThem) {
   using enum PlanKernel;
   TrainConfig config = testing::SmallConfig();
