@@ -48,8 +48,8 @@ void AddKernels(const PlannerModel& model, const std::vector<PlacedOption>& tabl
     KernelStats& kernel = stats.kernels[placed.option.kernel];
     ++kernel.tables;
     kernel.weight_bytes += weights;
-    kernel.optimizer_bytes += static_cast<int64_t>(std::ceil(
-        static_cast<double>(weights) * OptimizerMultiplier(table)));
+    kernel.optimizer_bytes +=
+        static_cast<int64_t>(std::ceil(static_cast<double>(weights) * OptimizerMultiplier(table)));
     kernel.storage += placed.option.total_storage();
   }
 }

@@ -32,6 +32,16 @@ ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingCo
   return plan;
 }
 
+// Replicas start alike, and round alike by chance, only if all ranks draw the same random numbers.
+void CheckReplicasStartAlike(Context& ctx, Communicator& comm, const DistLayout& layout) {
+  if (std::find(layout.replicated.begin(), layout.replicated.end(), true) ==
+      layout.replicated.end())
+    return;
+  CheckSameOnAllRanks(
+      comm, "the seed of Context and the sequences drawn, where tables are data_parallel",
+      Format("seed {}, {} sequences", ctx.random().seed(), ctx.random().next_sequence()));
+}
+
 // One feature for each table, which reads the table's distinct ids.
 std::vector<EmbeddingFeature> FeaturePerTable(const std::vector<BaseEmbeddingConfig>& tables) {
   std::vector<EmbeddingFeature> features;
@@ -76,6 +86,7 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
       options_(std::move(options)),
       layout_(MakeLayout(tables_, sent_features_, plan_, poolings, options_.sharding)) {
   TESSERA_CHECK_EQ(poolings.size(), tables_.size(), "poolings, one a table");
+  CheckReplicasStartAlike(ctx, comm_, *layout_);
   for (BaseEmbeddingConfig& table : tables_)
     table.location = LocationUnder(plan_.tables.at(table.name).kernel, table.location);
   std::vector<std::string> names;

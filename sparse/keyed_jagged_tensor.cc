@@ -187,7 +187,7 @@ KeyedJaggedTensor KeyedJaggedTensor::To(Context& ctx, DType weights_dtype) const
 
 KeyedJaggedTensor KeyedJaggedTensor::WithWeights(Variable weights) const {
   if (weights) {
-    TESSERA_CHECK_EQ(weights.value().numel(), values().numel(), "weights, one a value");
+    TESSERA_CHECK_EQ(weights.shape(), values().shape(), "weights, one a value");
     TESSERA_CHECK_EQ(weights.value().device(), values().device(), "device of the weights");
   }
   auto state = std::make_shared<internal::KjtState>(*state_);

@@ -21,15 +21,14 @@ void CheckKeys(const KeyedJaggedTensorArgs& args, int64_t bags) {
 }
 
 void CheckValues(const KeyedJaggedTensorArgs& args) {
-  TESSERA_CHECK(args.values.defined() && args.values.rank() >= 1, "{}: no values", kName);
-  TESSERA_CHECK(args.values.is_contiguous(), "{}: values {} are not contiguous", kName,
-                args.values.shape());
+  TESSERA_CHECK(args.values.defined(), "{}: no values", kName);
+  TESSERA_CHECK(args.values.rank() == 1 && args.values.is_contiguous(),
+                "{}: values {}; expected one dimension, contiguous", kName, args.values.shape());
   if (!args.weights.defined()) return;
   const Tensor& weights = args.weights.value();
-  TESSERA_CHECK(weights.rank() >= 1 && weights.dim(0) == args.values.dim(0),
-                "{}: weights {} for {} values", kName, weights.shape(), args.values.dim(0));
-  TESSERA_CHECK(weights.is_contiguous(), "{}: weights {} are not contiguous", kName,
-                weights.shape());
+  TESSERA_CHECK(weights.shape() == args.values.shape() && weights.is_contiguous(),
+                "{}: weights {} for values {}; expected one each, contiguous", kName,
+                weights.shape(), args.values.shape());
 }
 
 // Sets the numbers of bags of keys that each have their own.

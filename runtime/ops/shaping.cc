@@ -109,6 +109,8 @@ Variable Concat(Context& ctx, const std::vector<Variable>& parts, int dim) {
     CheckDevice(ctx, "Concat", part);
     Shape rest = part.value().shape();
     TESSERA_CHECK_EQ(rest.rank(), shape.rank(), "Concat: part {} of shape {}", values.size(), rest);
+    TESSERA_CHECK_EQ(part.value().dtype(), parts[0].value().dtype(),
+                     "Concat: type of part {}, and of the first", values.size());
     sizes.push_back(rest[dim]);
     rest[dim] = shape[dim];
     TESSERA_CHECK_EQ(rest, shape, "Concat along dimension {}: part {}, that dimension aside", dim,

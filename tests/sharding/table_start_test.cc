@@ -68,6 +68,20 @@ TEST(TableStart, OfAnInitFnNothingIsKept) {
   }
 }
 
+TEST(TableStart, ReplicasNeedOneSeedAndOtherPartsDoNot) {
+  const auto error = [](const TableSharder& sharder) {
+    const EmbeddingBagConfig table = Table(8);
+    return ErrorOf([&] {
+      RunLocalRanks(2, [&](Communicator& comm) {
+        Context ctx({.threads = 1, .seed = static_cast<uint64_t>(3 + comm.rank())});
+        ShardedEmbeddingBagCollection(ctx, comm, {table}, PlanFor(table, sharder));
+      });
+    });
+  };
+  EXPECT_THAT(error(DataParallel()), HasSubstr("rank 0 has \"seed 3, 0 sequences\", rank 1 has"));
+  EXPECT_EQ(error(RowWise()), "");
+}
+
 // All rows of the parts that a rank has, wherever they lie.
 std::vector<Tensor> RowsHeld(Context& ctx, const EmbeddingBagConfig& table,
                              const ShardingPlan& plan, Communicator& comm) {

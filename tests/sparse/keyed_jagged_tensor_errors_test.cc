@@ -103,12 +103,14 @@ TEST_P(KjtErrorsTest, ValuesAndWeights) {
   ExpectRefused(args, {"no values"});
   args = Good();
   args.values = Tensor::Zeros(ctx(), {4, 2}, DType::kI64).Narrow(1, 0, 1);
-  ExpectRefused(args, {"not contiguous"});
+  ExpectRefused(args, {"values [4, 1]", "one dimension, contiguous"});
+  args.values = Tensor::Zeros(ctx(), {4, 1}, DType::kI64);
+  ExpectRefused(args, {"values [4, 1]", "one dimension"});
   args = Good();
   args.weights = Tensor::Zeros(ctx(), {3});
-  ExpectRefused(args, {"weights [3] for 4 values"});
-  args.weights = Tensor::Zeros(ctx(), {4, 2}).Narrow(1, 0, 1);
-  ExpectRefused(args, {"not contiguous"});
+  ExpectRefused(args, {"weights [3] for values [4]"});
+  args.weights = Tensor::Zeros(ctx(), {4, 2});
+  ExpectRefused(args, {"weights [4, 2] for values [4]"});
   ExpectError([&] { KeyedJaggedTensor(Good()).weights(); }, {"no weights", "\"a\", \"b\""});
 }
 

@@ -104,8 +104,9 @@ class LabelledRows final : public DataSource {
 };
 
 TEST(WatchedRows, ATaskForWhichNoRowCountsIsNamed) {
-  const std::vector<TrainTask> tasks = {{.task = {.name = "click"}, .label = 0},
-                                        {.task = {.name = "buy"}, .label = 1, .where = 0}};
+  const std::vector<TrainTask> tasks = {
+      {.task = {.name = "click", .label = {}}, .label = 0},
+      {.task = {.name = "buy", .label = {}}, .label = 1, .where = 0}};
   const auto named = [&](std::vector<float> labels, std::vector<float> weights) {
     std::string names;
     const auto source =
