@@ -121,10 +121,10 @@ struct PairBlock {
       }
       for (int r = 0; r < 4; ++r)
         for (int c = 0; c < 4; ++c) {
-          sum[r][c] += a[r].x * b[c].x;
-          sum[r][c] += a[r].y * b[c].y;
-          sum[r][c] += a[r].z * b[c].z;
-          sum[r][c] += a[r].w * b[c].w;
+          sum[r][c] = fmaf(a[r].x, b[c].x, sum[r][c]);
+          sum[r][c] = fmaf(a[r].y, b[c].y, sum[r][c]);
+          sum[r][c] = fmaf(a[r].z, b[c].z, sum[r][c]);
+          sum[r][c] = fmaf(a[r].w, b[c].w, sum[r][c]);
         }
     }
   }
@@ -181,19 +181,17 @@ __device__ void StageGradients(const float* pairs, int64_t n, int64_t width, con
 struct GradientBlock {
   float4 sum[4];
 
-  // gradients(j): those of row j with the four rows, from `first` on.
+  // gradients(j): those of row j with the four rows.
   template <typename Gradients>
-  __device__ void Add(const float* z, int64_t stride, int64_t n, int64_t first,
-                      const Gradients& gradients) {
+  __device__ void Add(const float* z, int64_t stride, int64_t n, const Gradients& gradients) {
     for (int64_t j = 0; j < n; ++j) {
       const float4 row = *reinterpret_cast<const float4*>(z + j * stride), g = gradients(j);
       const float factor[4] = {g.x, g.y, g.z, g.w};
       for (int r = 0; r < 4; ++r) {
-        if (j == first + r) continue;
-        sum[r].x += factor[r] * row.x;
-        sum[r].y += factor[r] * row.y;
-        sum[r].z += factor[r] * row.z;
-        sum[r].w += factor[r] * row.w;
+        sum[r].x = fmaf(factor[r], row.x, sum[r].x);
+        sum[r].y = fmaf(factor[r], row.y, sum[r].y);
+        sum[r].z = fmaf(factor[r], row.z, sum[r].z);
+        sum[r].w = fmaf(factor[r], row.w, sum[r].w);
       }
     }
   }
@@ -218,9 +216,9 @@ __device__ void BackwardUnit(const InteractionGradArgs& a, const Plan& plan, con
     return float4{one(first, j), one(first + 1, j), one(first + 2, j), one(first + 3, j)};
   };
   if (plan.extra > 0)
-    work.Add(place.shared + column, plan.stride, n, first, staged);
+    work.Add(place.shared + column, plan.stride, n, staged);
   else
-    work.Add(place.shared + column, plan.stride, n, first, unstaged);
+    work.Add(place.shared + column, plan.stride, n, unstaged);
   for (int64_t i = first; i < n && i < first + 4; ++i) {
     float* row = i == 0 ? a.ddense + place.example * a.dim
                         : a.dsparse + (place.example * a.features + i - 1) * a.dim;

@@ -165,19 +165,35 @@ TEST_P(DotInteractionTest, Gradients) {
                    {RandomTensor(ctx, {batch, dim}), RandomTensor(ctx, {batch, features * dim})});
 }
 
+// y and the gradients of both parts, of which all of y's are 0.5.
+std::array<Tensor, 3> InteractionStep(Context& ctx, const Tensor& dense, const Tensor& sparse) {
+  Variable d(dense, true), s(sparse, true);
+  Tape tape(ctx);
+  const Variable y = DotInteraction(ctx, d, s);
+  tape.Backward(Variable(y), Tensor::Full(ctx, y.shape(), 0.5));
+  return {y.value(), d.grad(), s.grad()};
+}
+
+TEST_P(DotInteractionTest, GradientsThatPassTheCachesHaveTheSameBits) {
+  if (!on_cpu()) return;
+  Context ctx({.device = device(), .seed = 6});
+  const int64_t rows = 1200, dim = 64, features = 28;  // 8.6 MB of gradients
+  const Tensor dense = RandomTensor(ctx, {rows, dim}),
+               sparse = RandomTensor(ctx, {rows, features * dim});
+  const auto all = InteractionStep(ctx, dense, sparse);
+  for (const int64_t begin : {int64_t{0}, rows / 2}) {
+    const int64_t end = begin + rows / 2;
+    const auto half = InteractionStep(ctx, dense.Rows(begin, end), sparse.Rows(begin, end));
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(SameBits(half[i], all[i].Rows(begin, end))) << i;
+  }
+}
+
 TEST_P(DotInteractionTest, SlicesAndEdges) {
   Context ctx({.device = device(), .threads = 1, .seed = 5});
   const Tensor wide = RandomTensor(ctx, {70, 50}), dense = wide.Narrow(1, 1, 6),
                sparse = wide.Narrow(1, 9, 24);
-  const auto run = [](Context& c, const Tensor& d, const Tensor& s) {
-    Variable dv(d, true), sv(s, true);
-    Tape tape(c);
-    const Variable y = DotInteraction(c, dv, sv);
-    tape.Backward(Variable(y), Tensor::Full(c, y.shape(), 0.5));
-    return std::array{y.value(), dv.grad(), sv.grad()};
-  };
-  const auto expected = run(ctx, dense.Clone(ctx), sparse.Clone(ctx)),
-             sliced = run(ctx, dense, sparse);
+  const auto expected = InteractionStep(ctx, dense.Clone(ctx), sparse.Clone(ctx)),
+             sliced = InteractionStep(ctx, dense, sparse);
   for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(SameBits(sliced[i], expected[i])) << i;
   const Variable alone(dense);
   EXPECT_TRUE(DotInteraction(ctx, alone, Tensor::Zeros(ctx, {70, 0})).is(alone));
