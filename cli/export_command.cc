@@ -14,6 +14,7 @@
 #include "cli/show/checkpoint_summary.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "runtime/base/joined.h"
 #include "runtime/context.h"
 #include "serve/export/delta_writer.h"
 #include "serve/export/model_writer.h"
@@ -69,6 +70,20 @@ void Report(const serve::WrittenDelta& delta) {
        {{"path", delta.path}, {"version", delta.version}, {"bytes", bytes}});
 }
 
+// Rows that pruning dropped stay dropped, whatever training did to them since.
+void WarnOfPrunedTables(const serve::WrittenDelta& delta, const std::string& directory) {
+  std::vector<std::string> pruned;
+  for (const serve::TableChange& table : delta.tables)
+    if (table.spec.pruned())
+      pruned.push_back(Format("{} ({} of {} rows)", table.spec.name, Count(table.spec.rows),
+                              Count(table.spec.ids)));
+  if (pruned.empty()) return;
+  Warn(
+      Format("{}: pruned tables keep the rows that tessera quantize chose for them: {}; rows that "
+             "training met or changed since are not among them. tessera quantize chooses anew",
+             directory, internal::Joined(pruned)));
+}
+
 // Throws unless the delta goes on from the model's own training. A checkpoint or model that does
 // not say how far it was trained passes.
 void CheckGoesOn(const ExportFlags& flags, const serve::ServedModel& model,
@@ -101,7 +116,9 @@ int ExportDelta(const ExportFlags& flags) {
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
   serve::ModelChain chain(flags.delta);
   if (!flags.overwrite) CheckGoesOn(flags, *chain.model(), checkpoint);
-  Report(serve::WriteDelta(ctx, checkpoint, config, chain, ParseNanPolicy(flags.nan)));
+  const auto delta = serve::WriteDelta(ctx, checkpoint, config, chain, ParseNanPolicy(flags.nan));
+  Report(delta);
+  WarnOfPrunedTables(delta, flags.delta);
   return 0;
 }
 

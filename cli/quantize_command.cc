@@ -74,6 +74,19 @@ RowCodec CodecOfBits(const std::string& bits) {
   throw Error(Format("--bits {}: expected 32, 16, 8, 4, 2 or fp8", bits));
 }
 
+// Codecs that --budget and --max-error choose are searched where they may be.
+void CheckSearch(const QuantizeFlags& flags, const serve::WriteModelOptions& options) {
+  if (!flags.search || !flags.budget.empty() || flags.max_error > 0) return;
+  bool searches = TakesSearch(options.codec.type);
+  for (const auto& [table, codec] : options.table_codecs)
+    searches = searches || TakesSearch(codec.type);
+  if (!searches)
+    throw Error(Format(
+        "--search beside rows of {}, which have no range to search for; int8, int4, int2 and "
+        "those with _tail have",
+        options.codec));
+}
+
 serve::WriteModelOptions MakeOptions(const QuantizeFlags& flags) {
   serve::WriteModelOptions options;
   options.codec = flags.codec.empty() ? CodecOfBits(flags.bits) : ParseRowCodec(flags.codec);
@@ -92,6 +105,12 @@ serve::WriteModelOptions MakeOptions(const QuantizeFlags& flags) {
       throw Error(Format("--table {}: expected TABLE=CODEC", choice));
     options.table_codecs[choice.substr(0, equals)] = ParseRowCodec(choice.substr(equals + 1));
   }
+  CheckSearch(flags, options);
+  if (flags.remap != "array" && !options.prune.any())
+    throw Error(
+        Format("--remap {} without --prune, --prune-norm or --prune-untouched: all rows remain, so "
+               "ids are their numbers",
+               flags.remap));
   return options;
 }
 
@@ -309,9 +328,10 @@ void AddCodecFlags(Command command, QuantizeFlags& f) {
           .Add("--bits", f.bits,
                "Bits of a number in the rows of all tables: 32, 16, 8, 4, 2 or fp8; default 8")
           .Value("BITS");
-  command.Add("--codec", f.codec, "Codec of the rows of all tables, by name: e4m3, mx4, …")
-      .Excludes(bits)
-      .Value("CODEC");
+  Flag codec =
+      command.Add("--codec", f.codec, "Codec of the rows of all tables, by name: e4m3, mx4, …")
+          .Excludes(bits)
+          .Value("CODEC");
   Flag tables =
       command.Add("--table", f.tables, "Codec of this table's rows; may be given more than once")
           .Value("TABLE=CODEC");
@@ -321,6 +341,7 @@ void AddCodecFlags(Command command, QuantizeFlags& f) {
                          "this fraction of their size "
                          "as f32, with the smallest error")
                     .Excludes(bits)
+                    .Excludes(codec)
                     .Excludes(tables)
                     .Value("0.3x");
   command
@@ -329,6 +350,7 @@ void AddCodecFlags(Command command, QuantizeFlags& f) {
            "of its numbers")
       .Within(NumbersFrom(1e-9, 1.0))
       .Excludes(bits)
+      .Excludes(codec)
       .Excludes(tables)
       .Excludes(budget)
       .Value("ERROR");

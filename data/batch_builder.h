@@ -25,7 +25,8 @@ MissingIds ParseMissingIds(const std::string& name);
 struct CategoricalFeature {
   std::string name;
   int64_t rows = 0;
-  bool raw = false;  // any 64-bit ids: managed collision finds their rows
+  bool raw = false;                     // any 64-bit ids: managed collision finds their rows
+  std::optional<int64_t> max_ids = {};  // of a bag: as many as the model has positions
 };
 
 // Returns the number that ids of a feature are taken modulo; 0: ids stay as they are. Throws

@@ -156,6 +156,12 @@ int64_t PositionsOf(const RankingNetConfig& config, const std::string& feature) 
   return 0;
 }
 
+std::optional<int64_t> MaxBagLength(const RankingNetConfig& config, const std::string& feature) {
+  if (const int64_t positions = PositionsOf(config, feature); positions > 0) return positions;
+  const auto weights = config.position_weights.find(feature);
+  return weights == config.position_weights.end() ? std::nullopt : std::optional(weights->second);
+}
+
 void CheckRankingNetConfig(const RankingNetConfig& config) {
   const bool deepfm = config.type == Type::kDeepFm, dcn = config.type == Type::kDlrmDcn,
              projection = config.type == Type::kDlrmProjection, ple = config.type == Type::kPle,

@@ -114,6 +114,8 @@ AttendedBlocks FindAttendedBlocks(const SequenceAttention& attention,
                                   const std::string& where);
 // The positions of a feature that `attention` names as a sequence; else 0.
 int64_t PositionsOf(const RankingNetConfig& config, const std::string& feature);
+// The most ids that a bag of the feature may have, where it is a sequence or has position weights.
+std::optional<int64_t> MaxBagLength(const RankingNetConfig& config, const std::string& feature);
 
 // Whether tables may have different dims.
 bool TakesAnyDims(RankingModelType type);

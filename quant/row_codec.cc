@@ -134,6 +134,8 @@ int64_t RowBytes(const RowCodec& codec, int64_t dim) {
   return (UnpaddedRowBytes(codec, dim) + codec.alignment - 1) / codec.alignment * codec.alignment;
 }
 
+bool TakesSearch(RowType type) { return InfoOf(type).searchable; }
+
 void EncodeRowsInto(Context& ctx, const RowCodec& codec, const Tensor& rows, const Tensor& bytes,
                     const EncodeOptions& options) {
   CheckRows(ctx, codec, rows);

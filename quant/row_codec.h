@@ -70,8 +70,11 @@ int64_t RowBytes(const RowCodec& codec, int64_t dim);
 // Bytes of a row without padding.
 int64_t UnpaddedRowBytes(const RowCodec& codec, int64_t dim);
 
+// Whether rows of the type have a range to search for: int8, int4, int2 and those with _tail.
+bool TakesSearch(RowType type);
+
 struct EncodeOptions {
-  // For the types int8, int4, int2 and those with _tail: looks for a narrower range than [min, max]
+  // For types that TakesSearch: looks for a narrower range than [min, max]
   // with a smaller squared error (greedily; some 100 times the work). Throws Error for others.
   bool search = false;
 };

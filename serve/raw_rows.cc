@@ -48,7 +48,8 @@ std::vector<CategoricalFeature> RowFeatures(const ModelSpec& spec) {
   for (const TableSpec& table : spec.tables)
     for (const std::string& feature : table.features)
       if (read.insert(feature).second)
-        features.push_back({feature, table.num_ids(), table.raw_ids.has_value()});
+        features.push_back(
+            {feature, table.num_ids(), table.raw_ids.has_value(), MaxBagLength(spec.net, feature)});
   return features;
 }
 

@@ -159,9 +159,10 @@ void RequestQueue::RefuseLate(Items& batch) {
 }
 
 void RequestQueue::RefuseBad(const ServedModel& model, Items& batch) {
+  Context ctx({.threads = 1});
   std::erase_if(batch, [&](Item& item) {
     try {
-      model.Check(item.request);
+      model.Check(ctx, item.request);
       return false;
     } catch (...) {
       Refuse(item.done, std::current_exception());

@@ -69,13 +69,16 @@ float* CopyWeights(Context& ctx, const PredictRequest& request, const RequestFea
   return out;
 }
 
-void CheckLengths(const RequestFeature& from, const std::string& name, int64_t most, int64_t bag,
-                  int64_t count) {
-  for (int64_t b = bag; b < bag + count; ++b)
-    if (const int64_t length = from.offsets[b + 1] - from.offsets[b]; length > most)
+// Throws Error for a bag of the feature that has more than `most` ids.
+void CheckLengths(Context& ctx, const KeyedJaggedTensor& features, const std::string& name,
+                  int64_t most) {
+  const IndexArray lengths = Indices(features.lengths(ctx));
+  const int64_t first = features.IndexOf(name) * features.stride();
+  for (int64_t bag = 0; bag < features.stride(); ++bag)
+    if (const int64_t length = lengths[first + bag]; length > most)
       throw Error(Format(
-          "feature {}: expected at most {} in a bag, the max_length of its attention, got {}", name,
-          internal::Counted(most, "id"), length));
+          "feature {}, example {}: expected at most {}, as many as the model has positions, got {}",
+          name, bag, internal::Counted(most, "id"), length));
 }
 
 void CheckWeights(const KeyedJaggedTensor& features, bool weighted) {
@@ -160,6 +163,8 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
       remaps_(std::move(remaps)),
       dense_(std::move(dense)),
       written_(written) {
+  for (const std::string& feature : features_)
+    if (const auto most = MaxBagLength(spec_.net, feature)) max_bag_lengths_[feature] = *most;
   for (size_t t = 0; t < spec_.tables.size(); ++t) {
     const TableSpec& table = spec_.tables[t];
     narrow_rows_ = narrow_rows_ && table.stored_rows() <= std::numeric_limits<int32_t>::max();
@@ -171,7 +176,7 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
   }
 }
 
-void ServedModel::Check(const PredictRequest& request) const {
+void ServedModel::Check(Context& ctx, const PredictRequest& request) const {
   const Tensor& dense = request.dense;
   if (!dense.defined() || dense.dtype() != DType::kF32 || dense.rank() != 2 ||
       dense.dim(1) != spec_.net.dense_in)
@@ -183,6 +188,8 @@ void ServedModel::Check(const PredictRequest& request) const {
   if (request.features.keys() != features_)
     for (const std::string& name : features_)
       if (!request.features.Contains(name)) throw Error(Format("feature {} is missing", name));
+  for (const auto& [feature, most] : max_bag_lengths_)
+    CheckLengths(ctx, request.features, feature, most);
   if (!request.strict) return;
   if (const auto stray = id_ranges_.Find(request.features).first) throw Error(ToString(*stray));
 }
@@ -210,8 +217,6 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
       if (block.position.value_or(0) > 0) continue;
       const RequestFeature from = FeatureOf(ctx, *part.request, block.feature, block.read);
       const int64_t bag = from.first_bag + part.first;
-      if (block.position)
-        CheckLengths(from, block.feature, PositionsOf(spec_.net, block.feature), bag, part.count);
       most_ids += from.offsets[bag + part.count] - from.offsets[bag];
     }
   }
@@ -236,12 +241,7 @@ void ServedModel::PackPositionWeights(Context& ctx, PackedBatch& packed) const {
     const int64_t* const bags = std::exchange(offset, offset + packed.batch);
     if (!of_positions) continue;
     for (int64_t b = 0; b < packed.batch; ++b) {
-      const int64_t length = bags[b + 1] - bags[b];
-      if (length > of_positions.numel())
-        throw Error(
-            Format("feature {}: expected at most {} in a bag, as many as it has position weights, "
-                   "got {}",
-                   block.feature, internal::Counted(of_positions.numel(), "id"), length));
+      const int64_t length = bags[b + 1] - bags[b];  // at most as many: Check
       std::copy_n(of_positions.data<float>(), length, packed.weights.data<float>() + bags[b]);
     }
   }
@@ -353,7 +353,7 @@ std::vector<float> ServedModel::Predict(Context& ctx,
                                         std::span<const PredictRequest* const> requests) const {
   int64_t examples = 0;
   for (const PredictRequest* request : requests) {
-    Check(*request);
+    Check(ctx, *request);
     examples += request->size();
   }
   std::vector<float> scores;

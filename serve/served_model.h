@@ -9,6 +9,7 @@
 // its bag (MEAN). Raw ids that are not in their table's map count as misses, whatever they read.
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -79,7 +80,7 @@ class ServedModel {
   std::chrono::system_clock::time_point loaded() const { return loaded_; }
 
   // Throws Error, saying what was expected, for a request that does not fit.
-  void Check(const PredictRequest& request) const;
+  void Check(Context& ctx, const PredictRequest& request) const;
   // The answers to all examples of all requests, one example after the other, each of as many
   // numbers as ModelSpec::Outputs: click probabilities, or what else tasks foresee. They don't
   // depend on which requests come together beyond the rounding of products of other sizes. Throws
@@ -108,8 +109,7 @@ class ServedModel {
   // Fills the batch's ids, as Row, its offsets, and the weights that ids came with, if any.
   template <typename Row>
   void PackIds(Context& ctx, std::span<const Part> parts, const PackedBatch& packed) const;
-  // Fills the batch's weights with those of ids' positions. Throws Error for a bag that has more
-  // positions than weights.
+  // Fills the batch's weights with those of ids' positions.
   void PackPositionWeights(Context& ctx, PackedBatch& packed) const;
   // Appends the scores of one batch.
   void PredictParts(Context& ctx, std::span<const Part> parts, std::vector<float>& scores) const;
@@ -126,7 +126,8 @@ class ServedModel {
   std::string digest_;
   std::vector<std::string> features_, outputs_;  // of requests; of answers
   std::vector<Block> blocks_;
-  bool narrow_rows_ = true;  // whether every row's number is an i32
+  std::map<std::string, int64_t> max_bag_lengths_;  // of features that have positions
+  bool narrow_rows_ = true;                         // whether every row's number is an i32
   std::shared_ptr<const ServedTables> tables_;
   std::vector<Tensor> rows_;  // of each table: u8 [stored rows, bytes]
   std::vector<RowLayout> layouts_;

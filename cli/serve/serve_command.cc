@@ -131,6 +131,15 @@ void CheckThreads(const Flags& flags) {
                        flags.http.queue.workers, flags.threads, all, kMaxThreads));
 }
 
+// The oldest request of a batch waits as long as the batch does.
+void CheckWaits(const Flags& flags) {
+  if (flags.batch_wait_us >= 1000 * flags.deadline_ms)
+    throw Error(
+        Format("--batch-wait {} beside --deadline {}: a request waits {} ms for its batch, "
+               "and would be refused then; expected fewer microseconds than the deadline has",
+               flags.batch_wait_us, flags.deadline_ms, flags.batch_wait_us / 1000));
+}
+
 // Raises the process' limit of open files to the number of connections: each is an open file.
 void AllowFiles(int connections) {
   constexpr rlim_t kOthers = 256;
@@ -178,8 +187,14 @@ std::unique_ptr<serve::AccessLog> OpenLog(const std::string& path) {
                             path, [](const std::string& failure) { NoteError(failure); });
 }
 
+// A host as it stands in a URL: an IPv6 address in brackets.
+std::string UrlHost(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
 int Serve(Flags flags) {
   CheckThreads(flags);
+  CheckWaits(flags);
   if (flags.warm_up == 0 && !flags.served.warm_up_files.empty())
     throw Error("--warm-up-file needs a --warm-up above 0: without it, no rows are answered");
   AllowFiles(flags.http.limits.connections);
@@ -193,9 +208,9 @@ int Serve(Flags flags) {
   ServedModels models(flags.served, PredictorOptionsOf(flags), watch);
   flags.http.took_up = [&](const serve::ModelVersions& model) { models.NoteTaken(model); };
   serve::HttpServer server(models.all(), flags.http);
-  NoteAlways(
-      Format("serving {}, on http://{}:{}", models.Description(), flags.http.host, server.port()),
-      {{"host", flags.http.host}, {"port", server.port()}});
+  NoteAlways(Format("serving {}, on http://{}:{}", models.Description(), UrlHost(flags.http.host),
+                    server.port()),
+             {{"host", flags.http.host}, {"port", server.port()}});
   models.SayFailures();
   const pthread_t main_thread = pthread_self();
   std::thread running([&] {

@@ -32,6 +32,9 @@ T Good(simdjson::simdjson_result<T>&& result) {
   return std::move(result).value_unsafe();
 }
 
+// Lists and objects in one another: Check calls itself for each.
+constexpr int64_t kMaxLevels = 1024;
+
 using internal::IsDigit;
 
 const char* SkipDigits(const char* p, const char* end) {
@@ -156,7 +159,7 @@ struct JsonCells::Reader {
   void Read(std::string_view line, LineCells& out);
   void ReadField(ondemand::field& field, LineCells& out);
   void ReadList(const std::string& key, ondemand::value& value, LineCell& cell, LineCells& out);
-  void Check(ondemand::value& value);
+  void Check(ondemand::value& value, int64_t levels_left = kMaxLevels);
   std::string_view KeyOf(ondemand::field& field);
   bool IsKey(const char* begin, size_t place) const;
   int64_t FindKey(ondemand::field& field, std::string_view& key);
@@ -174,7 +177,8 @@ struct JsonCells::Reader {
 };
 
 // Reads a value that nobody asked for.
-void JsonCells::Reader::Check(ondemand::value& value) {
+void JsonCells::Reader::Check(ondemand::value& value, int64_t levels_left) {
+  if (levels_left == 0) throw BadLine(Format("more than {} levels of nesting", kMaxLevels));
   switch (FormOf(value)) {
     case Form::kScalar: {
       std::string_view text;
@@ -184,14 +188,14 @@ void JsonCells::Reader::Check(ondemand::value& value) {
     case Form::kList:
       for (auto item : Good(value.get_array())) {
         ondemand::value inside = Good(std::move(item));
-        Check(inside);
+        Check(inside, levels_left - 1);
       }
       return;
     case Form::kObject:
       for (auto item : Good(value.get_object())) {
         ondemand::field field = Good(std::move(item));
         KeyOf(field);
-        Check(field.value());
+        Check(field.value(), levels_left - 1);
       }
   }
 }

@@ -279,6 +279,14 @@ void RowParser::AddBag(const FeatureRule& rule, FeatureColumn& out, ItemCount& c
       Keep(rule.entry, begin, out.ids);
       if (rule.entry.weighted()) Keep(rule.entry, begin, out.weights);
     }
+    const auto ids = static_cast<int64_t>(out.ids.size() - begin);
+    if (rule.max_ids && ids > *rule.max_ids)
+      throw BadLine(
+          places_->Of(rule.cell),
+          Format("expected at most {}, as many as the model has positions (\"max_length\" "
+                 "of its data's feature keeps as many)",
+                 internal::Counted(*rule.max_ids, "id")),
+          Format("{}", ids));
   }
   out.ends.push_back(std::ssize(out.ids));
 }

@@ -228,6 +228,7 @@ void RowRules::AddFeature(const CategoricalFeature& feature) {
   FeatureRule rule{.entry = entry, .ids = IdRule(entry, rows), .cell = CellOf(entry.from)};
   rule.one_id = entry.separator.empty() && !entry.weighted() && entry.drop_last == 0;
   if (!entry.weights.empty()) rule.weights = CellOf(entry.weights);
+  rule.max_ids = feature.max_ids;
   if (entry.missing == MissingFeature::kRow0) rule.missing_row = 0;
   if (entry.missing == MissingFeature::kItem) {
     ItemCount unused;

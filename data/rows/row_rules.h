@@ -107,6 +107,7 @@ struct FeatureRule {
   std::optional<size_t> weights = {};       // cell of them
   std::optional<int64_t> missing_row = {};  // that stands for a missing cell
   bool one_id = false;                      // a text is one id, and nothing else comes with it
+  std::optional<int64_t> max_ids = {};      // of a bag, after max_length
 };
 
 struct LabelRule {

@@ -69,11 +69,9 @@ struct EmbeddingTable {
   // and bags stay as they are; an update has no features yet.
   void SetRows(LookupFeature& feature) const;
   UpdateTable ForUpdate() const;
+  UpdateTable Whole() const;  // the table itself, without a cache's rows
   // All places in memory where the truth about a row may lie.
   void AppendWhole(ScratchVector<UpdateTable>& tables) const;
-
- private:
-  UpdateTable Whole() const;  // the table itself
 };
 
 // Rows filled as the config says, states zero. Throws Error, with the table's name, for a config

@@ -60,7 +60,11 @@ float LargestCounterSync(Context& ctx, const TablesState& state) {
   float largest = 1;
   if (std::ranges::none_of(state.tables, IsCounted)) return largest;
   ScratchVector<UpdateTable> tables;
-  for (const EmbeddingTable& table : state.tables) table.AppendWhole(tables);
+  for (const EmbeddingTable& table : state.tables) {
+    if (!IsCounted(table)) continue;
+    if (table.cache) table.cache->Flush(ctx);  // a count may fall: an old one must not be seen
+    if (!table.disk) tables.push_back(table.Whole());
+  }
   InOrderOfCaches(ctx, state, [&] {
     largest = MaxRowCounterSync(ctx, tables);
     for (const EmbeddingTable& table : state.tables) {

@@ -24,7 +24,10 @@ CLI::Validator Unmarked(CLI::Validator check) {
 // Says what is expected of a value that is no number from low to high; "" for one that is.
 template <typename T>
 std::string OutOfRange(const char* what, T low, T high, std::string& text) {
-  if (CLI::Range(low, high)(text).empty()) return "";
+  T number{};  // a NaN is in no range, but CLI11 would let it pass
+  if (CLI::Range(low, high)(text).empty() && CLI::detail::lexical_cast(text, number) &&
+      number >= low && number <= high)
+    return "";
   const bool open = high == std::numeric_limits<T>::max();
   return Format("expected a {} {}, got '{}'", what,
                 open ? Format("of at least {}", low) : Format("from {} to {}", low, high), text);

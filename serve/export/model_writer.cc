@@ -97,6 +97,15 @@ void RemoveOthers(const std::string& directory, const std::string& keep) {
   }
 }
 
+// Throws Error, naming the table, for a dim that its codec cannot have.
+void CheckDim(const TableSpec& table) {
+  try {
+    (void)RowBytes(table.codec, table.dim);
+  } catch (const Error& error) {
+    throw Error(Format("table {}: {}", table.name, error.what()));
+  }
+}
+
 void MakeDirectory(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -147,6 +156,7 @@ ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options) 
                            .pooling = table.pooling,
                            .codec = own == options.table_codecs.end() ? options.codec : own->second,
                            .default_row = options.default_row != DefaultRow::kNone});
+    CheckDim(spec.tables.back());
   }
   return spec;
 }

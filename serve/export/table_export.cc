@@ -18,14 +18,8 @@ std::string IdPrefix(const std::string& table) {
   return parameter.substr(0, parameter.rfind('.') + 1);
 }
 
-bool TakesSearch(const RowCodec& codec) {
-  constexpr RowType kTypes[] = {RowType::kInt8,     RowType::kInt4,     RowType::kInt2,
-                                RowType::kInt8Tail, RowType::kInt4Tail, RowType::kInt2Tail};
-  return std::find(std::begin(kTypes), std::end(kTypes), codec.type) != std::end(kTypes);
-}
-
 QuantizeOptions OptionsFor(const RowCodec& codec, QuantizeOptions options) {
-  options.encode.search = options.encode.search && TakesSearch(codec);
+  options.encode.search = options.encode.search && TakesSearch(codec.type);
   if (options.nan == NanPolicy::kError) options.nan = NanPolicy::kChecked;  // tables were checked
   return options;
 }

@@ -32,6 +32,13 @@ constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
   throw HttpError(400, Format("the request is no HTTP: {}", error.message()));
 }
 
+// Media types have no case.
+std::string InLowerCase(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
 }  // namespace
 
 Connection::Connection(Socket socket, InferenceService& service, ConnectionTable& table,
@@ -216,7 +223,7 @@ void Connection::Dispatch() {
   parser_.reset();
   HttpRequest request{.method = std::string(is_head_ ? "GET" : message.method_string()),
                       .target = std::string(message.target()),
-                      .content_type = std::string(message[http::field::content_type]),
+                      .content_type = InLowerCase(std::string(message[http::field::content_type])),
                       .json_bytes = {},
                       .body = std::move(message.body())};
   if (message.count(kJsonBytesHeader) > 0)
@@ -264,6 +271,7 @@ void Connection::Write(HttpResponse response) {
   message_.emplace(static_cast<http::status>(response.status), version_);
   if (!response.content_type.empty())
     message_->set(http::field::content_type, response.content_type);
+  if (response.json_bytes) message_->set(kJsonBytesHeader, std::to_string(*response.json_bytes));
   if (response.model_version)
     message_->set(kVersionHeader, std::to_string(*response.model_version));
   if (!response.encoding.empty()) {

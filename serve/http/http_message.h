@@ -10,7 +10,7 @@
 
 namespace tessera::serve {
 
-inline constexpr char kJsonType[] = "application/json";
+inline constexpr char kJsonType[] = "application/json", kBytesType[] = "application/octet-stream";
 
 struct HttpRequest {
   std::string method;  // "GET"; that of a HEAD is GET too
@@ -24,6 +24,7 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = kJsonType;
   std::string body;
+  std::optional<size_t> json_bytes = {};         // of the JSON before tensors, where these follow
   std::optional<int64_t> model_version = {};     // that the answer comes from
   std::string model_digest = {};                 // of that version
   std::string encoding = {};                     // of the body; "": none

@@ -126,34 +126,52 @@ void CheckHeader(std::string_view body, const ModelSpec& spec) {
                        header, most));
 }
 
-// All outputs are answered, whichever a request asks for.
-void CheckOutputs(JsonObject& request, const ModelSpec& spec) {
-  const Json* outputs = request.Find("outputs");
-  if (outputs == nullptr) return;
-  RequireList(*outputs, "outputs");
+// A parameter that is true or false; `otherwise` where it is not given.
+bool Parameter(JsonObject& object, const char* key, bool otherwise) {
+  const Json* parameters = object.Find("parameters");
+  if (parameters == nullptr || !parameters->is_object()) return otherwise;
+  const auto found = parameters->find(key);
+  if (found != parameters->end())
+    tessera::internal::ReadJson(*found, object.at(Format("parameters.{}", key)), otherwise);
+  return otherwise;
+}
+
+// `json` is one of the outputs `there`; `binary`: where it does not say.
+AskedOutput ReadOutput(const Json& json, const std::string& where,
+                       const std::vector<std::string>& there, bool binary) {
+  const Json* name = json.is_object() && json.contains("name") ? &json["name"] : nullptr;
+  const auto is = [&](const std::string& text) { return IsText(*name, text); };
+  const auto found = name == nullptr ? there.end() : std::ranges::find_if(there, is);
+  if (found == there.end())
+    ThrowExpected("outputs", "the name \"" + tessera::internal::Joined(there, "\" or \"") + "\"",
+                  json);
+  JsonObject output(json, where);
+  output.Find("name");
+  const AskedOutput asked = {*found, Parameter(output, "binary_data", binary)};
+  if (const Json* p = output.Find("parameters");
+      p != nullptr && p->is_object() && p->contains("classification"))
+    throw Error(
+        Format("{}: scores are answered, not classes", output.at("parameters.classification")));
+  output.Finish();
+  return asked;
+}
+
+std::vector<AskedOutput> ReadOutputs(JsonObject& request, const ModelSpec& spec) {
   const std::vector<std::string> there = spec.Outputs();
-  std::string names;
-  for (const std::string& name : there) names += (names.empty() ? "\"" : " or \"") + name + "\"";
-  for (const Json& output : *outputs) {
-    const Json* name = output.is_object() && output.contains("name") ? &output["name"] : nullptr;
-    const auto is = [&](const std::string& text) { return IsText(*name, text); };
-    if (name == nullptr || std::ranges::none_of(there, is))
-      ThrowExpected("outputs", "the name " + names, output);
+  const bool binary = Parameter(request, "binary_data_output", false);
+  std::vector<AskedOutput> asked;
+  if (const Json* outputs = request.Find("outputs")) {
+    RequireList(*outputs, "outputs");
+    for (size_t i = 0; i < outputs->size(); ++i)
+      asked.push_back(ReadOutput((*outputs)[i], Format("outputs[{}]", i), there, binary));
   }
+  if (asked.empty() && binary)
+    for (const std::string& name : there) asked.push_back({name, binary});
+  return asked;
 }
 
 std::string TensorJson(const std::string& name, const char* datatype, const std::string& shape) {
   return Format(R"({{"name":{},"datatype":"{}","shape":[{}]}})", QuotedJson(name), datatype, shape);
-}
-
-bool IsStrict(JsonObject& request) {
-  bool strict = false;
-  const Json* parameters = request.Find("parameters");
-  if (parameters == nullptr || !parameters->is_object()) return strict;
-  const auto found = parameters->find("strict");
-  if (found != parameters->end())
-    tessera::internal::ReadJson(*found, request.at("parameters.strict"), strict);
-  return strict;
 }
 
 bool IsStrict(const SafetensorsFile& file) {
@@ -176,6 +194,36 @@ std::optional<InferRequest> ParsePlain(std::string_view body, const ModelSpec& s
   }
 }
 
+std::vector<AskedOutput> AllOf(const std::vector<std::string>& outputs) {
+  std::vector<AskedOutput> all;
+  for (const std::string& name : outputs) all.push_back({name});
+  return all;
+}
+
+// The numbers of one output, example after example.
+std::vector<float> ScoresOf(const ScoredRequest& scored, const std::string& output) {
+  const auto found = std::ranges::find(scored.outputs, output);
+  if (found == scored.outputs.end())
+    throw Error(
+        Format("outputs: the model, now version {}, has no '{}'", scored.model_version, output));
+  std::vector<float> numbers;
+  for (auto i = static_cast<size_t>(found - scored.outputs.begin()); i < scored.scores.size();
+       i += scored.outputs.size())
+    numbers.push_back(scored.scores[i]);
+  return numbers;
+}
+
+std::string NumbersText(const std::vector<float>& numbers) {
+  std::string text;
+  for (const float number : numbers) {
+    std::array<char, 32> digits;
+    if (!text.empty()) text += ',';
+    text.append(digits.data(),
+                std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+  }
+  return text;
+}
+
 }  // namespace
 
 InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_bytes,
@@ -192,8 +240,8 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
   JsonObject request(json, "");
   InferRequest infer;
   request.Optional("id", infer.id);
-  const bool strict = IsStrict(request);
-  CheckOutputs(request, spec);
+  const bool strict = Parameter(request, "strict", false);
+  infer.outputs = ReadOutputs(request, spec);
   const Json& list = RequireList(request, "inputs");
   request.Finish();
   std::map<std::string, RequestInput> inputs;
@@ -227,26 +275,29 @@ InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec)
 }
 
 // Numbers are written as they are made: a tree of them would take several times their text.
-std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
-                              const std::string& id) {
-  const size_t outputs = scored.outputs.size(), examples = scored.scores.size() / outputs;
+InferAnswer AnswerInJson(const std::string& model, const ScoredRequest& scored,
+                         const std::string& id, const std::vector<AskedOutput>& asked) {
+  const size_t examples = scored.scores.size() / scored.outputs.size();
   std::string text = Format(R"({{"model_name":{},"model_version":"{}","outputs":[)",
                             QuotedJson(model), scored.model_version);
-  for (size_t t = 0; t < outputs; ++t) {
-    text += Format(R"({}{{"name":{},"datatype":"FP32","shape":[{}],"data":[)", t == 0 ? "" : ",",
-                   QuotedJson(scored.outputs[t]), examples);
-    for (size_t i = 0; i < examples; ++i) {
-      std::array<char, 32> number;
-      if (i > 0) text += ',';
-      const float score = scored.scores[i * outputs + t];
-      text.append(number.data(),
-                  std::to_chars(number.data(), number.data() + number.size(), score).ptr);
+  std::string binary;
+  const std::vector<AskedOutput> outputs = asked.empty() ? AllOf(scored.outputs) : asked;
+  for (const AskedOutput& output : outputs) {
+    text += Format(R"({}{{"name":{},"datatype":"FP32","shape":[{}],)",
+                   &output == outputs.data() ? "" : ",", QuotedJson(output.name), examples);
+    const std::vector<float> numbers = ScoresOf(scored, output.name);
+    if (output.binary) {
+      text += Format(R"("parameters":{{"binary_data_size":{}}}}})", examples * sizeof(float));
+      binary.append(reinterpret_cast<const char*>(numbers.data()), examples * sizeof(float));
+    } else {
+      text += "\"data\":[" + NumbersText(numbers) + "]}";
     }
-    text += "]}";
   }
   text += "]";
   if (!id.empty()) text += ",\"id\":" + QuotedJson(id);
-  return text + "}";
+  text += "}";
+  const bool any_binary = std::ranges::any_of(outputs, &AskedOutput::binary);
+  return {text + binary, any_binary ? std::optional(text.size()) : std::nullopt};
 }
 
 std::string InferResponseSafetensors(const ScoredRequest& scored) {

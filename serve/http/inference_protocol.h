@@ -8,7 +8,8 @@
 //   <feature>.lengths  INT64 or INT32 [B]: [N], the ids of all examples one after the other
 //   <feature>.weights  FP32, of a weighted model: a weight for each id, in their shape; without it
 //                      they weigh 1
-// Output: score, FP32 [B], click probabilities; of a model with tasks, one of each task's name.
+// Output: score, FP32 [B], click probabilities; of a model with tasks, one of each task's name. A
+// request may name those that it wants.
 //
 // Three forms of the same: JSON; JSON followed by the bytes of tensors whose parameters say
 // binary_data_size (Triton's extension; the JSON's length comes as a header); a safetensors file
@@ -23,11 +24,18 @@
 
 namespace tessera::serve {
 
+struct AskedOutput {
+  std::string name;
+  bool binary = false;  // its numbers follow the JSON of the answer as bytes
+};
+
 // A request with "parameters": {"strict": true}, in safetensors with the metadata strict: "true",
-// is refused if an id is out of range; other parameters are passed over.
+// is refused if an id is out of range. With "binary_data_output": true answers are binary but for
+// outputs whose parameters say "binary_data": false. Other parameters are passed over.
 struct InferRequest {
   std::string id;  // given back with the response
   PredictRequest predict;
+  std::vector<AskedOutput> outputs = {};  // in this order; none: all, as JSON
 };
 
 inline constexpr char kDenseInput[] = "dense";
@@ -47,8 +55,13 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
                             const ModelSpec& spec);
 InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec);
 
-std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
-                              const std::string& id);
+struct InferAnswer {
+  std::string body;
+  std::optional<size_t> json_bytes = {};  // of the JSON in front, where tensors follow
+};
+// Throws Error for an output that the model does not have.
+InferAnswer AnswerInJson(const std::string& model, const ScoredRequest& scored,
+                         const std::string& id, const std::vector<AskedOutput>& asked = {});
 std::string InferResponseSafetensors(const ScoredRequest& scored);
 
 std::string ServerMetadataJson();

@@ -98,6 +98,7 @@ class InferenceService::Impl {
     InferenceFacts facts = {};
     bool safetensors = false;
     std::string id = {};
+    std::vector<AskedOutput> outputs = {};
     std::shared_ptr<ShadowScores> shadow = {};  // null: no shadow scores it
   };
 
@@ -132,6 +133,7 @@ class InferenceService::Impl {
       InferRequest infer = Read(*call, request, *predictor);
       SubmitShadow(*call, request);
       call->id = std::move(infer.id);
+      call->outputs = std::move(infer.outputs);
       call->clock.End(call->facts);
       std::string().swap(request.body);
       queue_->Submit(predictor, std::move(infer.predict),
@@ -169,7 +171,9 @@ class InferenceService::Impl {
     const std::string& type = request.content_type;
     if (call.route.action == Action::kInferRows) {
       CheckRowsType(type);
-      return {.id = {}, .predict = served.raw_rows().Read(request.body, "body", strict)};
+      InferRequest rows;
+      rows.predict = served.raw_rows().Read(request.body, "body", strict);
+      return rows;
     }
     call.safetensors = type == kSafetensorsType;
     if (call.safetensors) return ParseInferSafetensors(request.body, served.spec());
@@ -205,11 +209,15 @@ class InferenceService::Impl {
     call.facts.began_batch = scored.began_batch;
     CheckFinite(call, scored);
     if (call.shadow != nullptr) shadows_.AddAnswer(call.model->name(), *call.shadow, scored.scores);
+    InferAnswer answer = call.safetensors
+                             ? InferAnswer{InferResponseSafetensors(scored)}
+                             : AnswerInJson(call.model->name(), scored, call.id, call.outputs);
     HttpResponse response{.status = 200,
-                          .content_type = call.safetensors ? kSafetensorsType : kJsonType,
-                          .body = call.safetensors
-                                      ? InferResponseSafetensors(scored)
-                                      : InferResponseJson(call.model->name(), scored, call.id),
+                          .content_type = call.safetensors    ? kSafetensorsType
+                                          : answer.json_bytes ? kBytesType
+                                                              : kJsonType,
+                          .body = std::move(answer.body),
+                          .json_bytes = answer.json_bytes,
                           .model_version = scored.model_version,
                           .model_digest = scored.model_digest};
     call.facts.examples = std::ssize(scored.scores) / std::ssize(scored.outputs);

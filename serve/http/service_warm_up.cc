@@ -27,7 +27,7 @@ void AnswerOne(RequestQueue& queue, int workers, const ModelVersions& model,
   infer.predict.counted = false;
   std::vector<std::future<ScoredRequest>> answers;
   for (int i = 0; i < workers; ++i) answers.push_back(Submit(queue, predictor, infer.predict));
-  for (auto& answer : answers) InferResponseJson(model.name(), answer.get(), infer.id);
+  for (auto& answer : answers) AnswerInJson(model.name(), answer.get(), infer.id);
 }
 
 }  // namespace

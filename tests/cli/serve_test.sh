@@ -165,6 +165,13 @@ has served "stopped"
 # ---- what does not fit
 fails_saying "--bits 3: expected 32, 16, 8, 4, 2 or fp8" quantize model.safetensors -o x --bits 3
 fails_saying "no such table; there are a, b" quantize model.safetensors -o x --table c=int8
+fails_saying "--codec excludes --max-error" quantize model.safetensors -o x --codec f32 --max-error 0.1
+fails_saying "excludes" quantize model.safetensors -o x --codec int8 --budget 0.3x
+fails_saying "--search beside rows of f32" quantize model.safetensors -o x --codec f32 --search
+fails_saying "--remap hash without --prune" quantize model.safetensors -o x --remap hash
+fails_saying "expected a number from 0 to 1, got 'nan'" quantize model.safetensors -o x --prune nan
+fails_saying "table a: row codec int2: dim" quantize model.safetensors -o x --bits 2 \
+  --set tables.a.dim=5
 fails_saying "--budget 0.3: expected a share" quantize model.safetensors -o x --budget 0.3
 fails_saying "excludes" quantize model.safetensors -o x --budget 0.3x --bits 8
 fails_saying "NaN 'maybe': expected error or zero" quantize model.safetensors -o x --nan maybe
@@ -180,6 +187,8 @@ for command in serve rollback; do
   fails_saying "nothing: there is no saved model in this folder: " $command nothing
   has err "$makes"
 done
+fails_saying "--batch-wait 500000 beside --deadline 500: a request waits 500 ms" \
+  serve bits8 --batch-wait 500000
 fails_saying "--warm-up-file needs a --warm-up above 0" \
   serve bits8 --warm-up 0 --warm-up-file rows.jsonl
 fails_saying "there is no model b" serve a=bits8 --warm-up-file b=rows.jsonl

@@ -64,7 +64,7 @@ TEST(Attention, ABagThatIsTooLongIsRefusedByName) {
   const Batch batch = longer(ctx, 1, 64);
   EXPECT_THAT(
       ErrorOf([&] { predictor.Predict({.dense = batch.dense, .features = batch.features}); }),
-      HasSubstr("feature cat_0: expected at most 4 ids in a bag"));
+      HasSubstr(": expected at most 4 ids, as many as the model has positions, got "));
   EXPECT_THAT(ErrorOf([&] { trainer.Step(batch); }),
               HasSubstr("feature cat_0: expected at most 4 ids in a bag"));
 }

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "serve/export/model_writer.h"
 #include "serve/predictor.h"
+#include "serve/request_queue.h"
 #include "tests/serve/testing/bags_of_ids.h"
 
 namespace tessera {
@@ -69,9 +71,18 @@ TEST(PositionWeights, ABagThatIsTooLongIsRefusedByName) {
         key, JaggedTensor(Tensor::Zeros(ctx, {n}, DType::kI64), Tensor::From<int64_t>(ctx, {n})));
   }
   batch.features = KeyedJaggedTensor::FromJtDict(ctx, bags);
-  EXPECT_THAT(
-      ErrorOf([&] { predictor.Predict({.dense = batch.dense, .features = batch.features}); }),
-      HasSubstr("feature cat_2: expected at most 4 ids in a bag"));
+  const char* const wrong =
+      "feature cat_2, example 0: expected at most 4 ids, as many as the model has positions, got 5";
+  EXPECT_EQ(ErrorOf([&] { predictor.Predict({.dense = batch.dense, .features = batch.features}); }),
+            wrong);
+  const Batch good = kBags(ctx, 1, 1);
+  const std::vector<float> alone =
+      predictor.Predict({.dense = good.dense, .features = good.features});
+  serve::RequestQueue queue(predictor, {.max_wait = std::chrono::milliseconds(200)});
+  auto bad = queue.Submit({.dense = batch.dense, .features = batch.features}),
+       beside = queue.Submit({.dense = good.dense, .features = good.features});
+  EXPECT_EQ(beside.get().scores, alone);
+  EXPECT_EQ(ErrorOf([&] { bad.get(); }), wrong);
   EXPECT_THAT(ErrorOf([&] { trainer.Step(batch); }), HasSubstr("feature cat_2, example 0"));
 }
 

@@ -89,7 +89,7 @@ TEST_P(ServedTasks, AnswerByName) {
   ASSERT_EQ(other.scores.size(), 12u);
   for (size_t i = 0; i < 12; ++i) EXPECT_NEAR(other.scores[i], expected[i], 1e-6);
   const std::string json =
-      serve::InferResponseJson("m", {.scores = {0.5, 2, 0.25, 3}, .outputs = one.outputs}, "");
+      serve::AnswerInJson("m", {.scores = {0.5, 2, 0.25, 3}, .outputs = one.outputs}, "").body;
   EXPECT_THAT(json,
               HasSubstr(R"({"name":"click","datatype":"FP32","shape":[2],"data":[0.5,0.25]})"));
   EXPECT_THAT(json, HasSubstr(R"({"name":"number","datatype":"FP32","shape":[2],"data":[2,3]})"));

@@ -278,8 +278,9 @@ std::vector<CategoricalFeature> Features(const TrainConfig& config) {
     for (const std::string& name : table.feature_names)
       if (std::none_of(features.begin(), features.end(),
                        [&](const CategoricalFeature& f) { return f.name == name; }))
-        features.push_back(
-            {name, table.num_embeddings, config.managed_collision.contains(table.name)});
+        features.push_back({name, table.num_embeddings,
+                            config.managed_collision.contains(table.name),
+                            MaxBagLength(config.model, name)});
   return features;
 }
 

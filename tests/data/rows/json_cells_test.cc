@@ -54,6 +54,20 @@ TEST(JsonCells, EscapesAreDecodedInTextsAndKeys) {
   EXPECT_EQ(CellsOf(R"({"a": ["\\ud800", "x"]})"), "[\\ud800,x,] - - ");
 }
 
+TEST(JsonCells, KeysThatNobodyReadsHoldAThousandLevelsAtMost) {
+  const auto nested = [](size_t levels, const std::string& open, const std::string& close) {
+    std::string line = R"({"x": )";
+    for (size_t i = 0; i < levels; ++i) line += open;
+    line += "0";
+    for (size_t i = 0; i < levels; ++i) line += close;
+    return line + R"(, "a": 1})";
+  };
+  for (const auto& [open, close] : {std::pair("[", "]"), {R"({"y":)", "}"}}) {
+    EXPECT_EQ(CellsOf(nested(1000, open, close)), "1 - - ");
+    EXPECT_EQ(CellsOf(nested(200'000, open, close)), "more than 1024 levels of nesting");
+  }
+}
+
 TEST(JsonCells, ListsHaveTheirItems) {
   EXPECT_EQ(CellsOf(R"({"a": [], "b": [1, "two", true, ""], "c": [ 3 ]})"), "[] [1,two,1,,] [3,] ");
 }

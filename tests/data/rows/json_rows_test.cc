@@ -49,6 +49,21 @@ TEST(JsonRows, StrictOnesNameFeatureRowAndItem) {
             "word'");
 }
 
+TEST(JsonRows, ABagHasAsManyIdsAsTheModelHasPositions) {
+  const auto rules = std::make_shared<const RowRules>(
+      ParseDataSchema(R"({"format": "jsonl", "features": ["u", {"name": "v", "max_length": 2}]})"),
+      std::vector<CategoricalFeature>{{.name = "u", .rows = 10, .max_ids = 2},
+                                      {.name = "v", .rows = 10, .max_ids = 2}});
+  Context ctx({.threads = 1});
+  const auto error = [&](const std::string& text) {
+    return ErrorOf([&] { ReadJsonRows(ctx, rules, text, "body", 100, nullptr, false); });
+  };
+  EXPECT_EQ(error(R"({"u": [1, 2], "v": [1, 2, 3, 4]})"), "");
+  EXPECT_EQ(error("{\"u\": 1}\n{\"u\": [1, 2, 3]}\n"),
+            "body:2: u: expected at most 2 ids, as many as the model has positions "
+            "(\"max_length\" of its data's feature keeps as many), got 3");
+}
+
 TEST(JsonRows, StrictOnesAreCountedWhole) {
   UnknownItems unknown;
   EXPECT_NE(ErrorOfStrict("{\"u\": 10}\n{\"u\": 11}\n{\"u\": 1}\n", &unknown), "");

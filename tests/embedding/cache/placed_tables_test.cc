@@ -8,6 +8,7 @@
 #include "embedding/table_batched_embedding.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/rules.h"
 
 namespace tessera {
 namespace {
@@ -21,6 +22,13 @@ struct Placement {
   EmbeddingLocation location = EmbeddingLocation::kDevice;
   CacheConfig cache = {};
 };
+
+CounterRowwiseAdagrad Counted() {
+  CounterRowwiseAdagrad rule =
+      testing::CounterRule(WeightDecayMode::kNone, CounterRateMode::kTailIdLrIncrease, 2);
+  rule.max_counter_update_freq = 3;
+  return rule;
+}
 
 class PlacedTablesTest : public testing::DeviceTest {
  protected:
@@ -130,6 +138,39 @@ TEST_P(PlacedTablesTest, GiveTheBitsOfTheDevice) {
       ExpectSameBits(placements, ahead, /*two_streams=*/ahead == 3);
       ASSERT_FALSE(HasFailure()) << ToString(placements[0].location) << ", ahead " << ahead;
     }
+}
+
+// A row's count falls when it comes again after a while: the table then has an old count, and a
+// line of the cache that was given away another one.
+TEST_P(PlacedTablesTest, CountsAreThoseOfTheRowsAsTheyAre) {
+  const auto table = [&](const Placement& placement) {
+    BaseEmbeddingConfig config;
+    config.name = "t";
+    config.num_embeddings = 40;
+    config.embedding_dim = 4;
+    config.init_fn = [](Context& c, const Tensor& rows) { rows.Fill(c, 0.5); };
+    config.optimizer = Counted();
+    config.location = placement.location;
+    config.cache = placement.cache;
+    return TableBatchedEmbedding(ctx(), {config}, {PoolingType::kSum}, {{"f", 0, "a"}}, {});
+  };
+  const auto step = [&](TableBatchedEmbedding& tables, int64_t id) {
+    Train(ctx(), tables,
+          KeyedJaggedTensor::FromLengthsSync({"a"}, Tensor::From<int64_t>(ctx(), {id}),
+                                             Tensor::From<int64_t>(ctx(), {1})));
+    return std::get<CounterRowwiseAdagrad>(tables.rule(0)).max_counter;
+  };
+  for (const double load_factor : {1e-9, 0.3, 1.0}) {
+    TableBatchedEmbedding plain = table({}),
+                          cached = table({EmbeddingLocation::kManagedCaching,
+                                          {.ways = 2, .load_factor = load_factor}});
+    for (int64_t i = 0; i < 40; ++i) {
+      const int64_t id = i < 8 || i == 30 ? 1 : i;
+      ASSERT_EQ(step(plain, id), step(cached, id)) << load_factor << ", step " << i;
+      if (i == 15) cached.caches().Flush(ctx());
+    }
+    ExpectSameContents(plain, cached);
+  }
 }
 
 // Training reads the gradients of weights too: the rows before the update are in scratch.

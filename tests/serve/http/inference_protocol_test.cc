@@ -21,6 +21,15 @@ ModelSpec Small() {
   return spec;
 }
 
+ModelSpec WithTasks() {
+  ModelSpec spec = Small();
+  for (const char* name : {"click", "buy"}) {
+    spec.net.tasks.emplace_back();
+    spec.net.tasks.back().name = name;
+  }
+  return spec;
+}
+
 std::string Json(const std::string& inputs) { return R"({"id": "x", "inputs": [)" + inputs + "]}"; }
 std::string Repeated(const std::string& text, int times) {
   std::string all;
@@ -225,8 +234,48 @@ TEST(InferSafetensors, SaysTheSame) {
             std::string::npos);
 }
 
+TEST(InferJson, OutputsAreThoseAskedForInTheirOrderAndForm) {
+  const auto asked = [](const std::string& more) {
+    std::string text;
+    const std::string json = "{" + more + "\"inputs\": [" + kDense + kU + kV + "]}";
+    for (const AskedOutput& output : ParseInferJson(json, std::nullopt, WithTasks()).outputs)
+      text += output.name + (output.binary ? " binary," : ",");
+    return text;
+  };
+  EXPECT_EQ(asked(""), "");
+  EXPECT_EQ(asked(R"("outputs": [], )"), "");
+  EXPECT_EQ(asked(R"("outputs": [{"name": "buy"}, {"name": "click"}], )"), "buy,click,");
+  EXPECT_EQ(asked(R"("outputs": [{"name": "buy", "parameters": {"binary_data": true}}], )"),
+            "buy binary,");
+  EXPECT_EQ(asked(R"("parameters": {"binary_data_output": true}, )"), "click binary,buy binary,");
+  EXPECT_EQ(asked(R"("parameters": {"binary_data_output": true}, "outputs": [{"name": "buy"},
+                  {"name": "click", "parameters": {"binary_data": false}}], )"),
+            "buy binary,click,");
+  EXPECT_NE(ErrorOf([&] {
+              asked(R"("outputs": [{"name": "buy", "parameters": {"classification": 2}}], )");
+            }).find("outputs[0].parameters.classification: scores are answered, not classes"),
+            std::string::npos);
+}
+
+TEST(InferResponse, HasTheOutputsAskedFor) {
+  const ScoredRequest scored{
+      .scores = {0.5, 2, 0.25, 3}, .outputs = {"click", "buy"}, .model_version = 3};
+  const std::string head = R"({"model_name":"m","model_version":"3","outputs":[)",
+                    buy = R"({"name":"buy","datatype":"FP32","shape":[2],)";
+  EXPECT_EQ(AnswerInJson("m", scored, "", {{"buy"}}).body, head + buy + R"("data":[2,3]}]})");
+  const InferAnswer answer = AnswerInJson("m", scored, "", {{"buy", true}});
+  const std::string json = head + buy + R"("parameters":{"binary_data_size":8}}]})";
+  ASSERT_EQ(answer.json_bytes, json.size());
+  EXPECT_EQ(answer.body.substr(0, json.size()), json);
+  const float numbers[] = {2, 3};
+  EXPECT_EQ(answer.body.substr(json.size()),
+            std::string(reinterpret_cast<const char*>(numbers), sizeof numbers));
+  EXPECT_NE(ErrorOf([&] { AnswerInJson("m", scored, "", {{"gone"}}); }).find("has no 'gone'"),
+            std::string::npos);
+}
+
 TEST(InferResponse, BothForms) {
-  EXPECT_EQ(InferResponseJson("m", {.scores = {0.5, 0.25}, .model_version = 3}, "x"),
+  EXPECT_EQ(AnswerInJson("m", {.scores = {0.5, 0.25}, .model_version = 3}, "x").body,
             R"({"model_name":"m","model_version":"3","outputs":[{"name":"score","datatype":"FP32",)"
             R"("shape":[2],"data":[0.5,0.25]}],"id":"x"})");
   const std::string bytes = InferResponseSafetensors({.scores = {0.5, 0.25}});
