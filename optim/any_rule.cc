@@ -127,6 +127,8 @@ void CheckRule(const AnyRule& rule) {
   std::visit(
       [](const auto& r) {
         if constexpr (requires { r.kName; }) CheckOptions(r);
+        if constexpr (requires { r.executor; })
+          TESSERA_CHECK(r.executor != nullptr, "a custom rule without an executor");
       },
       rule);
 }

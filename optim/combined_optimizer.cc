@@ -11,6 +11,7 @@ CombinedOptimizer::CombinedOptimizer(std::vector<Part> parts) : parts_(std::move
   for (const Part& part : parts_)
     TESSERA_CHECK(part.optimizer != nullptr, "combined optimizer: part '{}' has none", part.prefix);
   internal::CheckKeysAreUnique(Keys());
+  internal::CheckVariablesAreUnique(Variables());
 }
 
 void CombinedOptimizer::Step(Context& ctx) {

@@ -80,6 +80,7 @@ DenseOptimizer::DenseOptimizer(Context& ctx, std::vector<NamedParameter> paramet
   config_.Check();
   state_names_ = DenseStateNames(config_);
   internal::CheckKeysAreUnique(Keys());
+  internal::CheckVariablesAreUnique(parameters_);
   for (size_t i = 0; i < parameters_.size(); ++i) {
     CheckParameter(parameters_[i], config_.name == "rowwise_adagrad");
     if (IsAdagrad(config_)) slots_[i] = InitialSlots(ctx, parameters_[i].variable.shape());

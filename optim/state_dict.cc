@@ -54,6 +54,14 @@ void CheckKeysAreUnique(const std::vector<std::string>& keys) {
     TESSERA_CHECK(seen.insert(key).second, "optimizer: two parameters have the key '{}'", key);
 }
 
+void CheckVariablesAreUnique(const std::vector<NamedParameter>& parameters) {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      TESSERA_CHECK(!parameters[i].variable || !parameters[i].variable.is(parameters[j].variable),
+                    "optimizer: '{}' and '{}' are one variable, which would be stepped twice",
+                    parameters[j].name, parameters[i].name);
+}
+
 void CheckGroup(int group, int num_groups) {
   TESSERA_CHECK(group >= 0 && group < num_groups, "optimizer: group {} of {}", group, num_groups);
 }

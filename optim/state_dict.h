@@ -32,6 +32,9 @@ void CheckHasOnlyKeys(const OptimizerStateDict& state, const std::vector<std::st
 // Throws Error, naming the first, if a key is there twice.
 void CheckKeysAreUnique(const std::vector<std::string>& keys);
 
+// Throws Error, naming both, if a variable is there under two names: it would be stepped twice.
+void CheckVariablesAreUnique(const std::vector<NamedParameter>& parameters);
+
 // Throws Error unless there is such a group.
 void CheckGroup(int group, int num_groups);
 

@@ -24,13 +24,25 @@ constexpr const char* kPerfModelNames[] = {"max_rank_perf", "max_rank_hbm"};
 // A plan of the search replaces the proposers' if it is better by more than rounding.
 constexpr double kBetter = 1e-6;
 
+[[noreturn]] void RefuseCap(const std::string& why) {
+  throw PlannerError(PlannerErrorKind::kPlacementRules, "placement rules: rank_caps: " + why);
+}
+
+void CheckCap(const Topology& topology, const RankCap& cap) {
+  if (cap.rank < 0 || cap.rank >= topology.world_size)
+    RefuseCap(Format("there are ranks 0 to {}, got {}", topology.world_size - 1, cap.rank));
+  if (!cap.hbm && !cap.ddr) RefuseCap(Format("rank {}: expected hbm or ddr, got none", cap.rank));
+  if (cap.hbm.value_or(0) < 0 || cap.ddr.value_or(0) < 0)
+    RefuseCap(Format("rank {}: expected bytes of at least 0, got {}", cap.rank,
+                     std::min(cap.hbm.value_or(0), cap.ddr.value_or(0))));
+}
+
 std::vector<Storage> Capped(const Topology& topology, std::vector<Storage> capacity,
                             const PlacementRules& rules) {
+  std::set<int> capped;
   for (const RankCap& cap : rules.rank_caps) {
-    if (cap.rank < 0 || cap.rank >= topology.world_size)
-      throw PlannerError(PlannerErrorKind::kPlacementRules,
-                         Format("placement rules: rank_caps: there are ranks 0 to {}, got {}",
-                                topology.world_size - 1, cap.rank));
+    CheckCap(topology, cap);
+    if (!capped.insert(cap.rank).second) RefuseCap(Format("rank {} comes twice", cap.rank));
     Storage& rank = capacity[static_cast<size_t>(cap.rank)];
     rank.hbm = std::min(rank.hbm, cap.hbm.value_or(rank.hbm));
     rank.ddr = std::min(rank.ddr, cap.ddr.value_or(rank.ddr));
@@ -61,11 +73,8 @@ void CheckSearchOff(const PlannerOptions& options) {
 void CheckCapsOfCpus(const std::vector<RankCap>& caps) {
   for (const RankCap& cap : caps)
     if (cap.hbm)
-      throw PlannerError(
-          PlannerErrorKind::kPlacementRules,
-          Format("placement rules: rank_caps: hbm of rank {} beside ranks that are CPUs, which "
-                 "have none; expected ddr",
-                 cap.rank));
+      RefuseCap(Format("hbm of rank {} beside ranks that are CPUs, which have none; expected ddr",
+                       cap.rank));
 }
 
 void CheckOptions(const PlannerOptions& options, const Topology& topology) {

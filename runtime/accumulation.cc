@@ -14,14 +14,15 @@ void Accumulation::Begin(int64_t examples) {
   TESSERA_CHECK(examples >= 0 && examples_begun_ + examples <= examples_,
                 "a pass of {} examples, of which the step has {} left", examples,
                 examples_ - examples_begun_);
-  examples_begun_ += examples;
-  ++passes_begun_;
-  TESSERA_CHECK(examples % kExamples == 0 || examples_begun_ == examples_,
+  const int64_t begun = examples_begun_ + examples;
+  TESSERA_CHECK(examples % kExamples == 0 || begun == examples_,
                 "a micro-batch of {} examples that is not the last of its step; expected a "
                 "multiple of {}, since gradients are summed in chunks that divide it",
                 examples, kExamples);
-  TESSERA_CHECK(!last() || examples_begun_ == examples_,
-                "the passes of a step have {} examples, not its {}", examples_begun_, examples_);
+  TESSERA_CHECK(passes_begun_ + 1 < passes_ || begun == examples_,
+                "the passes of a step have {} examples, not its {}", begun, examples_);
+  examples_begun_ = begun;
+  ++passes_begun_;
   examples_of_pass_ = examples;
   received_before_.insert(received_before_.end(), received_.begin(), received_.end());
   received_.clear();

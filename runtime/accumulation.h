@@ -37,7 +37,7 @@ class Accumulation {
 
   // The next pass has `examples`. Throws Error for a pass too many, for a number that is no
   // multiple of kExamples before the last pass that has some, and for a last pass that does not
-  // bring all of the step's examples.
+  // bring all of the step's examples; nothing has begun then.
   void Begin(int64_t examples);
   // Whether the pass that was begun is the last one.
   bool last() const { return passes_begun_ == passes_; }

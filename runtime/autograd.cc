@@ -57,6 +57,8 @@ void Variable::set_value(Tensor value) {
   TESSERA_CHECK(defined(), "set_value of an undefined variable");
   TESSERA_CHECK_EQ(value.shape(), shape(), "set_value");
   TESSERA_CHECK_EQ(value.dtype(), impl_->value.dtype(), "set_value");
+  TESSERA_CHECK(value.is_contiguous(), "set_value: a view {} that is not contiguous",
+                value.shape());
   impl_->value = std::move(value);
 }
 
@@ -75,9 +77,17 @@ Tape::Tape(Context& ctx, Accumulation* accumulation)
       outer_(std::exchange(ctx.tape_, this)),
       accumulation_(accumulation),
       outer_accumulation_(std::exchange(ctx.accumulation_, accumulation)) {}
+
 Tape::~Tape() {
-  ctx_.tape_ = outer_;
-  ctx_.accumulation_ = outer_accumulation_;
+  if (ctx_.tape_ == this) {
+    ctx_.tape_ = outer_;
+    ctx_.accumulation_ = outer_accumulation_;
+  }
+  for (Tape* inner = ctx_.tape_; inner != nullptr; inner = inner->outer_)  // that outlives this one
+    if (inner->outer_ == this) {
+      inner->outer_ = outer_;
+      inner->outer_accumulation_ = outer_accumulation_;
+    }
 }
 
 NoGrad::NoGrad(Context& ctx) : ctx_(ctx), outer_(std::exchange(ctx.tape_, nullptr)) {}
@@ -106,9 +116,18 @@ std::vector<Variable> Tape::Add(std::unique_ptr<Function> function, std::vector<
   return nodes_.back().outputs;
 }
 
+bool Tape::Recorded(const Variable& result) const {
+  return std::any_of(nodes_.rbegin(), nodes_.rend(), [&](const Node& node) {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](const Variable& output) { return output.is(result); });
+  });
+}
+
 void Tape::Seed(const Variable& root, const Tensor& grad) {
   TESSERA_CHECK(root.requires_grad(),
                 "Backward from a variable that depends on nothing that requires a gradient");
+  TESSERA_CHECK(!root.impl_->of_op || Recorded(root),
+                "Backward from a variable of shape {} that another tape recorded", root.shape());
   TESSERA_CHECK(
       grad.defined() || root.value().numel() == 1,
       "Backward from a variable of shape {}: give its gradient, or reduce it to one element",

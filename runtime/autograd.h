@@ -46,7 +46,8 @@ class Variable {
   void RetainGrad();
   // grad += g (g is kept, not copied, when it is the first).
   void AccumulateGrad(Context& ctx, const Tensor& g);
-  // Replaces the value, e.g. by an optimizer or a checkpoint. REQUIRES: same shape and dtype.
+  // Replaces the value. REQUIRES: same shape and dtype, contiguous. Who else holds the old value
+  // keeps it: a table of the rule Dense needs CopyFrom into its variable's value.
   void set_value(Tensor value);
   // Whether both are the same variable.
   bool is(const Variable& other) const { return impl_ == other.impl_; }
@@ -94,8 +95,7 @@ class Function {
   std::vector<bool> for_all_examples_;
 };
 
-// A record of what was computed, in order. The innermost live Tape of a context records; destroy
-// tapes in reverse order of making.
+// A record of what was computed, in order. The innermost live Tape of a context records.
 class Tape {
  public:
   // `accumulation`: a step of several passes, whose newest pass this tape records; null: the tape
@@ -106,8 +106,8 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   // Adds d root / d v to the grad of every variable v that root was computed from and that requires
-  // it. Frees each node after use: a second Backward is an error. REQUIRES: root has one element,
-  // or `grad` (shaped like root) is given.
+  // it. Frees each node after use: a second Backward is an error, and so is a root that another
+  // tape recorded. REQUIRES: root has one element, or `grad` (shaped like root) is given.
   void Backward(const Variable& root, const Tensor& grad = {});
   // Differentiates several losses at once, in one pass: Σ grads[i]·roots[i], as
   // torch.autograd.backward does. `grads`: none, or one a root, which may be undefined.
@@ -126,6 +126,7 @@ class Tape {
     std::unique_ptr<Function> function;
     std::vector<Variable> inputs, outputs;
   };
+  bool Recorded(const Variable& result) const;
   void Seed(const Variable& root, const Tensor& grad);
   void RunNode(Node& node);
   void CountUses();

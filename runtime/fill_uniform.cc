@@ -15,8 +15,8 @@ constexpr int64_t kBlockGrain = 1 << 14;
 
 void FillUniformFrom(Context& ctx, const Tensor& tensor, float low, float high, uint64_t sequence,
                      int64_t first) {
-  TESSERA_CHECK(tensor.is_contiguous(), "FillUniform of a tensor {} that is not contiguous",
-                tensor.shape());
+  TESSERA_CHECK(tensor.defined() && tensor.is_contiguous(), "FillUniform of a tensor {} that is {}",
+                tensor.shape(), tensor.defined() ? "not contiguous" : "undefined");
   CheckDevice(ctx, "FillUniform", tensor);
   const internal::UniformBlock fill{tensor.data<float>(), first,   tensor.numel(), low, high,
                                     ctx.random().seed(),  sequence};

@@ -218,6 +218,7 @@ Tensor Tensor::Narrow(int dim, int64_t start, int64_t length) const {
 }
 
 Tensor Tensor::Reshape(const Shape& shape) const {
+  TESSERA_CHECK(defined(), "Reshape of an undefined tensor to {}", shape);
   TESSERA_CHECK(is_contiguous(), "Reshape of a tensor {} that is not contiguous", shape_);
   Shape full = shape;
   int64_t known = 1;

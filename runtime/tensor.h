@@ -209,6 +209,7 @@ Tensor Tensor::From(Context& ctx, const Shape& shape, const std::vector<T>& valu
 
 template <typename T>
 std::vector<T> Tensor::ToVector() const {
+  TESSERA_CHECK(defined(), "ToVector of an undefined tensor");
   TESSERA_CHECK_EQ(dtype_, DTypeOf<T>::value, "ToVector of a tensor {}", shape_);
   std::vector<T> values(static_cast<size_t>(numel()));
   if constexpr (std::same_as<T, bool>) {

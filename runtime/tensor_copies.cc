@@ -93,6 +93,7 @@ Tensor Tensor::To(Context& ctx, Device device) const {
 
 Tensor Tensor::To(Context& ctx, DType dtype) const {
   if (dtype == dtype_) return *this;
+  TESSERA_CHECK(defined(), "conversion of an undefined tensor to {}", dtype);
   CheckDevice(ctx, "conversion", *this);
   const Tensor source = Contiguous(ctx);
   Tensor result = Empty(ctx, shape_, dtype);

@@ -75,6 +75,7 @@ DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t bat
   selection_.files = ExpandPaths(selection_.files);
   selection_.eval_files = ExpandPaths(selection_.eval_files);
   CheckReadOnce(epochs);
+  CheckFormat();
   if (data_.schema != nullptr && data_.schema->is_text())
     rules_ = std::make_shared<const RowRules>(*data_.schema, features_);
   if (made_up())
@@ -88,6 +89,18 @@ DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t bat
   eval_.unknown = selection_.unknown_eval_items;
   CheckSelection();
   if (data_.split) SplitRows();
+}
+
+// Planted rows are Criteo's, so that a model of them may be given such files to score.
+void DataSets::CheckFormat() const {
+  const DataFormat format = data_.format;
+  if (format != DataFormat::kRandom && (format != DataFormat::kPlanted || !trains_)) return;
+  for (const auto* files : {&selection_.files, &selection_.eval_files})
+    if (!files->empty())
+      throw Error(
+          Format("{}: the configuration's rows are made up (\"format\": \"{}\"); expected one "
+                 "whose data.format is that of the file, such as criteo",
+                 files->front(), ToString(format)));
 }
 
 std::shared_ptr<const RowTable> DataSets::MadeUp() {

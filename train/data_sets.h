@@ -166,6 +166,7 @@ class DataSets {
   Rows RowsOf(const std::vector<std::string>& files) const;
   Rows OwnRowsOf(const std::vector<std::string>& files) const;
   void CheckReadOnce(int64_t epochs) const;
+  void CheckFormat() const;
   void ReadFirstRows(const std::vector<std::string>& files) const;
   bool ReadsRow(const std::vector<std::string>& files, int64_t row) const;
   void ReadFirstLines(const std::vector<std::string>& files) const;

@@ -121,9 +121,10 @@ void CheckRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& 
           Format("plan: table {}: its kernel is dense, its rule {}; expected another "
                  "kernel, or the rule dense",
                  table.name, rule));
-    if (is_dense && IsCached(LocationIn(&plan, table.name, table.location)))
-      throw Error(Format("plan: table {}: its kernel {} is for rules that update rows, not for {}",
-                         table.name, ToString(sharding.kernel), rule));
+    const EmbeddingLocation location = LocationIn(&plan, table.name, table.location);
+    if (is_dense && IsCached(location))
+      throw Error(Format("table {}: location {} is for rules that update rows, not for {}",
+                         table.name, ToString(location), rule));
   }
 }
 

@@ -34,6 +34,10 @@ void CheckTtl(const HashZchOptions& o) {
     TESSERA_CHECK_GE(o.single_ttl, 1, "hash ZCH {}: single_ttl", o.name);
   TESSERA_CHECK(o.single_ttl >= 0 && o.single_ttl <= kMaxTtl, "hash ZCH {}: a single_ttl of {}",
                 o.name, o.single_ttl);
+  TESSERA_CHECK(o.single_ttl == 0 || o.eviction == HashZchEviction::kSingleTtl ||
+                    o.eviction == HashZchEviction::kLru,
+                "hash ZCH {}: single_ttl {} beside the eviction {}", o.name, o.single_ttl,
+                ToString(o.eviction));
   TESSERA_CHECK_EQ(!o.per_feature_ttl.empty(), o.eviction == HashZchEviction::kPerFeatureTtl,
                    "hash ZCH {}: per_feature_ttl with the eviction {}", o.name,
                    ToString(o.eviction));

@@ -38,6 +38,11 @@ ManagedCollisionCollection::ManagedCollisionCollection(std::vector<ManagedTable>
     TESSERA_CHECK(found != given.end(), "managed collision: table {} has no module", config.name);
     TESSERA_CHECK_EQ(found->second->output_size(), config.num_embeddings,
                      "managed collision: rows that the module of table {} may name", config.name);
+    for (size_t t = 0; t < modules_.size(); ++t)
+      TESSERA_CHECK(modules_[t] != found->second,
+                    "managed collision: tables {} and {} have one module; expected one each, as "
+                    "rows that change hands are reset in one table",
+                    configs_[t].name, config.name);
     modules_.push_back(std::move(found->second));
     given.erase(found);
   }

@@ -45,9 +45,9 @@ void CheckListed(const std::vector<FloatTable>& tables, const TablesQuantization
 // The source of the kept rows alone.
 RowSource Kept(const FloatTable& table, const TableQuantization& how) {
   RowSource source = table.rows;
-  if (how.kept_rows < 0) return source;
-  TESSERA_CHECK(how.kept_rows <= source.rows, "table {}: {} rows are to be kept, of {}", table.name,
-                how.kept_rows, source.rows);
+  if (how.kept_rows == -1) return source;
+  TESSERA_CHECK(how.kept_rows >= 0 && how.kept_rows <= source.rows,
+                "table {}: {} rows are to be kept, of {}", table.name, how.kept_rows, source.rows);
   source.rows = how.kept_rows;
   return source;
 }

@@ -60,6 +60,10 @@ void CheckConfig(const BaseEmbeddingConfig& config) {
 }  // namespace
 
 void EmbeddingTable::SetRows(LookupFeature& feature) const {
+  TESSERA_CHECK(!variable || variable.value().raw_data() == weight.raw_data(),
+                "table {}: its variable was given another tensor (set_value), which the table does "
+                "not read; expected CopyFrom into the tensor that it has",
+                config.name);
   const Tensor& found = cache ? cache->slots_of_part(0) : weight;
   feature.rows = found.raw_data();
   feature.row_type = found.dtype();

@@ -244,6 +244,9 @@ Placement MemoryBalanced(const PartitionerSettings& settings, const Topology& to
   };
   Placement best = run(capacity);
   if (best.failed != nullptr) return best;
+  TESSERA_CHECK(settings.max_search_count >= 0 && settings.tolerance >= 0,
+                "partitioner: max_search_count {}, tolerance {}; expected at least 0 each",
+                settings.max_search_count, settings.tolerance);
   const double most = Busiest(topology.world_size, proposal, best) * (1 + settings.tolerance);
   int64_t high = 0, largest = 0;
   Storage sum;

@@ -165,6 +165,7 @@ ShardingPlan MakeShardingPlan(const RankLayout& layout, std::span<const TableSha
     const auto table = std::find_if(tables.begin(), tables.end(),
                                     [&](const TableShape& t) { return t.name == name; });
     if (table == tables.end()) throw Error(Format("plan: there is no table {}", name));
+    TESSERA_CHECK(sharder != nullptr, "plan: table {}: its TableSharder is empty", name);
     plan.tables[name] = sharder(*table, layout);
   }
   CheckPlan(plan, tables);

@@ -10,6 +10,13 @@ namespace tessera {
 namespace internal {
 namespace {
 
+void CheckOffsets(const char* what, const Tensor& offsets) {
+  TESSERA_CHECK(offsets.rank() == 1 && offsets.dim(0) > 0, "{} {}: expected [n+1]", what,
+                offsets.shape());
+  TESSERA_CHECK(offsets.dtype() == DType::kI32 || offsets.dtype() == DType::kI64,
+                "{}: expected i32 or i64, got {}", what, offsets.dtype());
+}
+
 // Segments a thread sums at a time.
 constexpr int64_t kSegments = 256;
 
@@ -121,8 +128,7 @@ Segments SegmentsOverLengths(Context& ctx, const Tensor& lengths, int64_t rows, 
 
 Segments SegmentsOverOffsets(Context& ctx, const Tensor& offsets, int64_t rows, const char* what) {
   CheckDevice(ctx, what, offsets);
-  TESSERA_CHECK(offsets.rank() == 1 && offsets.dim(0) > 0, "{} {}: expected [n+1]", what,
-                offsets.shape());
+  internal::CheckOffsets(what, offsets);
   return DispatchDevice(ctx.device(), [&](auto on) {
     return internal::SegmentsOverOffsets(on, ctx, offsets, rows, what, /*from_zero=*/true);
   });
@@ -131,8 +137,7 @@ Segments SegmentsOverOffsets(Context& ctx, const Tensor& offsets, int64_t rows, 
 Tensor SegmentSumCsr(Context& ctx, int64_t batch_size, const Tensor& csr_seg,
                      const Tensor& values) {
   CheckDevice(ctx, "SegmentSumCsr", csr_seg, values);
-  TESSERA_CHECK(csr_seg.rank() == 1 && csr_seg.dim(0) > 0, "csr_seg {}: expected [n+1]",
-                csr_seg.shape());
+  internal::CheckOffsets("csr_seg", csr_seg);
   TESSERA_CHECK_EQ(values.rank(), 1, "values {}", values.shape());
   TESSERA_CHECK_GE(batch_size, 0, "batch_size");
   const int64_t most =
@@ -161,8 +166,7 @@ std::vector<int64_t> HostOffsets(std::span<const int64_t> lengths) {
 }
 
 std::vector<int64_t> CheckedOffsets(const Tensor& offsets, const char* what) {
-  TESSERA_CHECK(offsets.rank() == 1 && offsets.dim(0) > 0, "{} {}: expected [n+1]", what,
-                offsets.shape());
+  internal::CheckOffsets(what, offsets);
   std::vector<int64_t> host = ToInt64(offsets);
   TESSERA_CHECK_EQ(host.front(), 0, "{}: the first", what);
   for (size_t i = 0; i + 1 < host.size(); ++i)

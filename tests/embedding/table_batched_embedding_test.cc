@@ -85,6 +85,8 @@ TEST_P(TableBatchedEmbeddingTest, DenseTablesAreVariables) {
   EXPECT_THAT(tables.weight_variable(0).grad().ToVector<float>(),
               ::testing::ElementsAre(2, 2, 2, 2, 0, 0, 2, 2));
   EXPECT_THAT(tables.weight_variable(1).grad().ToVector<float>(), ::testing::ElementsAre(0, 3, 1));
+  tables.weight_variable(0).set_value(before);
+  EXPECT_THROW(tables.Forward(ctx(), kjt), Error);  // it reads its own tensor
 }
 
 TEST_P(TableBatchedEmbeddingTest, GradientsOfWeightsAreTheDerivatives) {

@@ -263,6 +263,11 @@ TEST_P(DenseOptimizerTest, RefusesBadParameters) {
     DenseOptimizer(ctx, parameters, DenseOptimizerConfig(name));
   };
   EXPECT_THROW(make({p, p}, "sgd"), Error);
+  EXPECT_THAT(
+      [&] {
+        make({p, {"q", p.variable}}, "sgd");
+      },
+      ThrowsMessage<Error>(HasSubstr("'p' and 'q' are one variable")));
   EXPECT_THROW(make({vector}, "rowwise_adagrad"), Error);
   EXPECT_THROW(make({{"n", p.variable.value()}}, "sgd"), Error);
   EXPECT_THROW(make({{"n", {}}}, "sgd"), Error);

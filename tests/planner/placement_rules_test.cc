@@ -124,6 +124,10 @@ TEST_F(RulesTest, ContradictionsAreNamed) {
   EXPECT_THAT(ErrorOf({.together = {{"t0", "t1"}}, .apart = {{"t0", "t1"}}}),
               HasSubstr("is to stay together"));
   EXPECT_THAT(ErrorOf({.rank_caps = {{.rank = 9}}}), HasSubstr("there are ranks 0 to 3, got 9"));
+  EXPECT_THAT(ErrorOf({.rank_caps = {{.rank = 1}}}), HasSubstr("rank 1: expected hbm or ddr"));
+  EXPECT_THAT(ErrorOf({.rank_caps = {{.rank = 1, .hbm = -5}}}), HasSubstr("at least 0, got -5"));
+  EXPECT_THAT(ErrorOf({.rank_caps = {{.rank = 1, .hbm = 5}, {.rank = 1, .ddr = 5}}}),
+              HasSubstr("rank 1 comes twice"));
   ShardingPlan other;
   other.world_size = 8;
   EXPECT_THAT(ErrorOf({.existing = other}), HasSubstr("is for 8 ranks, the topology has 4"));

@@ -175,6 +175,11 @@ TEST_P(AccumulationTest, PassesAreMultiplesOfTheChunkAndBringAllExamples) {
   EXPECT_THAT([] { Accumulation(128, 1).Begin(256); },
               ThrowsMessage<Error>(HasSubstr("of which the step has 128 left")));
   EXPECT_THAT([] { Accumulation(128, 0); }, ThrowsMessage<Error>(HasSubstr("in 0 passes")));
+  Accumulation step(256, 2);
+  EXPECT_THROW(step.Begin(100), Error);
+  step.Begin(128);
+  step.Begin(128);
+  EXPECT_TRUE(step.last());
 }
 
 TESSERA_INSTANTIATE_DEVICES(AccumulationTest);

@@ -170,6 +170,29 @@ TEST_P(AutogradTest, TapesNest) {
   EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(8));
 }
 
+TEST_P(AutogradTest, ARootThatAnotherTapeRecordedIsRefused) {
+  const Variable x = Leaf({1});
+  Tape outer(ctx());
+  Variable root;
+  {
+    Tape inner(ctx());
+    root = Product(ctx(), x, x);
+  }
+  EXPECT_THAT([&] { outer.Backward(root); },
+              ThrowsMessage<Error>(HasSubstr("that another tape recorded")));
+  EXPECT_FALSE(x.grad().defined());
+}
+
+TEST_P(AutogradTest, TapesMayEndInAnyOrder) {
+  const Variable x = Leaf({1});
+  auto first = std::make_unique<Tape>(ctx()), second = std::make_unique<Tape>(ctx());
+  first.reset();
+  second->Backward(Product(ctx(), x, x));
+  EXPECT_TRUE(x.grad().defined());
+  second.reset();
+  EXPECT_EQ(ctx().tape(), nullptr);
+}
+
 TEST_P(AutogradTest, RefusesWhatMakesNoSense) {
   const Variable x = Leaf({2, 3});
   Tape tape(ctx());
@@ -177,6 +200,7 @@ TEST_P(AutogradTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT([&] { tape.Backward(Product(ctx(), x, x)); },
               ThrowsMessage<Error>(HasSubstr("reduce it to one element")));
   EXPECT_THROW(Variable(x).set_value(Tensor::Zeros(ctx(), {3})), Error);
+  EXPECT_THROW(Variable(x).set_value(Tensor::Zeros(ctx(), {2, 4}).Narrow(1, 0, 3)), Error);
   EXPECT_THROW(Variable(x).AccumulateGrad(ctx(), Tensor::Zeros(ctx(), {3})), Error);
 }
 

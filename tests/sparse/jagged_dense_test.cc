@@ -161,6 +161,8 @@ TEST_P(JaggedDenseTest, Errors) {
   EXPECT_THROW(pad({good}, {2, 2}), Error);
   EXPECT_THROW(pad({good}, {-1}), Error);
   EXPECT_THROW(pad({Tensor::Empty(ctx, {0}, DType::kI64)}, {2}), Error);
+  EXPECT_THROW(pad({good.To(ctx, DType::kF32)}, {2}), Error);
+  EXPECT_THROW(pad({good.To(ctx, DType::kI8)}, {2}), Error);
   const auto malformed = [&](const std::vector<Tensor>& offsets, const Longs& max) {
     if (on_cpu())
       EXPECT_THROW(pad(offsets, max), Error);

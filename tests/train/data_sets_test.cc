@@ -203,6 +203,12 @@ TEST(DataSetsOrder, FilesThatDoNotFitAreErrors) {
               DataSets(config, {.files = {Folder(), Text()}});
             }),
             Folder() + " is folder, but " + Text() + " is text: give data of one layout");
+  TrainConfig made_up = config;
+  made_up.data.format = DataFormat::kRandom;
+  EXPECT_EQ(ErrorOf([&] { DataSets(made_up, {.eval_files = {Text()}}); }),
+            Text() +
+                ": the configuration's rows are made up (\"format\": \"random\"); expected one "
+                "whose data.format is that of the file, such as criteo");
   TrainConfig other = config;
   other.model.dense_in = 12;
   EXPECT_EQ(ErrorOf([&] { DataSets(other, {.files = {Folder()}}); }),

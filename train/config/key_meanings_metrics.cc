@@ -17,7 +17,9 @@ constexpr KeyMeaning kMetricMeanings[] = {
     {"metrics.rec_metrics", "The metrics, {name: options, …}."},
     {"metrics.rec_metrics.*", "The options of one metric; {} has all defaults."},
     {"metrics.rec_metrics.*.tasks", "Names of the tasks that it is computed for. Without it: all."},
-    {"metrics.rec_metrics.*.window_size", "Examples of the window, of all ranks together."},
+    {"metrics.rec_metrics.*.window_size",
+     "Examples of the window, shared by all ranks; it has at most "
+     "1,000 batches."},
     {"metrics.rec_metrics.*.include_logloss", "Whether the log loss is reported, too."},
     {"metrics.rec_metrics.*.allow_missing_label_with_zero_weight",
      "Whether the value is 1e-12 rather than NaN while all weights are 0."},

@@ -95,11 +95,18 @@ class TrainPipeline {
         staged_(ctx, Source(std::move(loop.source)),
                 Stages(std::move(loop.copy), forwards != nullptr, std::move(loop.embeddings)),
                 loop.threads),
-        forwards_(std::move(forwards)) {}
+        forwards_(std::move(forwards)) {
+    TESSERA_CHECK(step_ != nullptr, "a pipeline without a step");
+  }
 
   static std::vector<PipelinedEmbeddings*> EmbeddingsOf(const TrainLoop<BatchT, Result>& loop) {
     std::vector<PipelinedEmbeddings*> embeddings;
-    for (const auto& e : loop.embeddings) embeddings.push_back(e.embeddings);
+    for (const auto& e : loop.embeddings) {
+      TESSERA_CHECK(e.embeddings != nullptr && e.features != nullptr,
+                    "a pipeline's embeddings {}: a collection and its features are needed",
+                    embeddings.size());
+      embeddings.push_back(e.embeddings);
+    }
     return embeddings;
   }
 
@@ -119,6 +126,7 @@ class TrainPipeline {
 
   static std::function<std::optional<Item>()> Source(
       std::function<std::optional<BatchT>()> source) {
+    TESSERA_CHECK(source != nullptr, "a pipeline without a source");
     return [source = std::move(source)]() -> std::optional<Item> {
       std::optional<BatchT> batch = source();
       if (!batch) return std::nullopt;

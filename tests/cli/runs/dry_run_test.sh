@@ -166,7 +166,7 @@ sed 's/"fused"/"dense"/' plan.json >dense.json
 same_files fails_saying ": its kernel is dense, its rule rowwise_adagrad; expected another kernel, \
 or the rule dense" "${planned[@]}" --dry-run --plan dense.json
 sed 's/"fused"/"key_value"/' plan.json >on_disk.json
-same_files fails_saying ": its kernel key_value is for rules that update rows, not for dense" \
+same_files fails_saying ": location DISK is for rules that update rows, not for dense" \
   "${planned[@]}" --dry-run --plan on_disk.json --set 'optimizer.sparse={"name":"dense"}'
 
 same_files fails_saying "rows: expected an integer above 0, got 0" "${train[@]}" --dry-run \

@@ -285,6 +285,8 @@ TEST(HashZchTest, OptionsAndStateThatMakeNoSenseAreRefused) {
               HasSubstr("single_ttl"));
   EXPECT_THAT(refusal({.zch_size = 10, .eviction = HashZchEviction::kPerFeatureTtl}),
               HasSubstr("PER_FEATURE_TTL_EVICTION"));
+  EXPECT_THAT(refusal({.zch_size = 10, .single_ttl = 3}),
+              HasSubstr("single_ttl 3 beside the eviction NONE"));
   EXPECT_THAT(refusal({.zch_size = 10, .opt_in_prob = 5}), HasSubstr("opt-in needs one"));
   EXPECT_THAT(refusal({.zch_size = 10,
                        .eviction = HashZchEviction::kLru,

@@ -56,6 +56,14 @@ TEST(ManagedCollisionCollectionTest, PartsThatDoNotFitAreRefused) {
                 Collection({{"t", Lru(4)}, {"u", Lru(4)}}, one);
               }),
               HasSubstr("which is no table"));
+  const std::shared_ptr<ManagedCollisionModule> module = Lru(4);
+  EXPECT_THAT(ErrorOf([&] {
+                Collection(
+                    {{"t", module}, {"u", module}},
+                    std::vector<EmbeddingBagConfig>{Table<EmbeddingBagConfig>("t", 4, {"a"}),
+                                                    Table<EmbeddingBagConfig>("u", 4, {"b"})});
+              }),
+              HasSubstr("tables t and u have one module"));
   const std::vector<EmbeddingBagConfig> shared = {Table<EmbeddingBagConfig>("t", 4, {"a"}),
                                                   Table<EmbeddingBagConfig>("u", 4, {"a"})};
   EXPECT_THAT(ErrorOf([&] {

@@ -157,6 +157,16 @@ TEST(PipelineFailure, StopReadingEndsAllRanksAlike) {
   }
 }
 
+TEST(PipelineFailure, PartsThatAreNotThereAreNamed) {
+  const auto error = [](const std::function<void(SmallLoop&)>& change) {
+    return ErrorOf([&] { Train("sparse_dist", nullptr, change); });
+  };
+  EXPECT_EQ(error([](SmallLoop& loop) { loop.step = {}; }), "a pipeline without a step");
+  EXPECT_EQ(error([](SmallLoop& loop) { loop.source = {}; }), "a pipeline without a source");
+  EXPECT_EQ(error([](SmallLoop& loop) { loop.embeddings[0].embeddings = nullptr; }),
+            "a pipeline's embeddings 0: a collection and its features are needed");
+}
+
 TEST(PipelineFailure, AStepWithoutAForwardIsAnError) {
   const std::string error = ErrorOf([&] {
     Train("sparse_dist", nullptr, [](SmallLoop& loop) {
