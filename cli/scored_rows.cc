@@ -204,7 +204,10 @@ EvaluationValues RowScorer::ScoreAll(DataSource& source, const OnScored& on_scor
     const std::vector<TaskExamples> examples = Measure(*batch, Score(*batch), meter);
     if (on_scored) on_scored(examples);
   }
-  return meter.Values();
+  EvaluationValues values = meter.Values();
+  const auto is_measured = [](const TrainTask& t) { return HasMetrics(t.task.loss); };
+  if (!std::ranges::all_of(tasks_, is_measured)) values.loss = kNoValue;  // a part of it lacks
+  return values;
 }
 
 EvaluationValues RowScorer::Evaluate(DataSource& source, const OnScored& on_scored) {

@@ -6,6 +6,7 @@
 // mod rows of its table, a missing one the id 0 (MissingIds::kRow0); or v mod rows and an empty bag
 // (MissingIds::kEmptyBag). Where ids stay raw, rows are 2^64.
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>

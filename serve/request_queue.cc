@@ -8,6 +8,7 @@
 #include "runtime/base/report_text.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/base/start_threads.h"
+#include "runtime/context.h"
 
 namespace tessera::serve {
 namespace {

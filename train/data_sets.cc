@@ -91,16 +91,15 @@ DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t bat
   if (data_.split) SplitRows();
 }
 
-// Planted rows are Criteo's, so that a model of them may be given such files to score.
+// Files take the place of planted rows, which are Criteo's; random rows are those of no file.
 void DataSets::CheckFormat() const {
-  const DataFormat format = data_.format;
-  if (format != DataFormat::kRandom && (format != DataFormat::kPlanted || !trains_)) return;
+  if (data_.format != DataFormat::kRandom) return;
   for (const auto* files : {&selection_.files, &selection_.eval_files})
     if (!files->empty())
       throw Error(
           Format("{}: the configuration's rows are made up (\"format\": \"{}\"); expected one "
                  "whose data.format is that of the file, such as criteo",
-                 files->front(), ToString(format)));
+                 files->front(), ToString(data_.format)));
 }
 
 std::shared_ptr<const RowTable> DataSets::MadeUp() {

@@ -192,6 +192,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .pool = nullptr,
                .dense_products = config.dense_products});
   if (is_leader) SayIfProductsAreSlow(ctx);
+  if (is_leader) WarnOfSettings(config);
   if (is_leader) WarnOfRows(flags, config);
   if (is_leader) WarnOfPlugins();
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));

@@ -254,6 +254,13 @@ std::string UncutText(const ShardingPlan& plan, ShardingType type) {
   return parts.empty() ? "" : Format(" ({})", internal::Joined(parts, "; "));
 }
 
+// Whether rows of some table go from rank to rank.
+bool RowsTravel(const ShardingPlan& plan) {
+  return plan.world_size > 1 && std::ranges::any_of(plan.tables, [](const auto& table) {
+           return table.second.type != ShardingType::kDataParallel;
+         });
+}
+
 // "4 ranks (nccl): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16"; in
 // groups "4 ranks (nccl) in 2 sharding groups of 2, averaged every 10 steps: 2 tables …".
 std::string RanksLine(const TrainingRanks& ranks) {
@@ -268,7 +275,7 @@ std::string RanksLine(const TrainingRanks& ranks) {
                    UncutText(ranks.plan, type));
     separator = ", ";
   }
-  if (ranks.codecs != WireCodecs{})
+  if (ranks.codecs.dense != WireCodec{} || (ranks.codecs != WireCodecs{} && RowsTravel(ranks.plan)))
     line +=
         Format("; embeddings{} gradients{} travel as {}",
                ranks.codecs.dense == WireCodec{} ? " and" : ", their",
@@ -284,6 +291,13 @@ void WarnOfRoute(const TrainFlags& flags, const ShardingPlan& plan) {
       "--route by_node beside {} of {} changes nothing: there is nothing to add up before it "
       "leaves a node; --ranks-per-node N names nodes",
       Counted(nodes, "node"), Counted(ranks, "rank")));
+}
+
+// No error either, for one rank may be left.
+void WarnOfCodecs(const TrainFlags& flags, const TrainingRanks& ranks) {
+  if (ranks.codecs == WireCodecs{} || RowsTravel(ranks.plan)) return;
+  Warn(Format("--wire-codecs {}: no rows travel, as {}, so none are encoded", flags.wire_codecs,
+              ranks.plan.world_size == 1 ? "there is one rank" : "all tables are data_parallel"));
 }
 
 LogFields FactsOfLine(const TrainingRanks& ranks) {
@@ -343,6 +357,7 @@ std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
   there.host = WithRanksHere(host, flags, ctx, PlaceOf(ranks));
   CallAlikeSync(*comm, [&] { CheckMemories(ctx, config, PlaceOf(ranks), gpus, there); });
   if (IsLeader(*comm)) WarnOfRoute(flags, ranks.plan);
+  if (IsLeader(*comm)) WarnOfCodecs(flags, ranks);
   if (IsLeader(*comm)) Note(RanksLine(ranks), FactsOfLine(ranks));
   return ranks;
 }

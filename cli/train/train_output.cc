@@ -12,6 +12,7 @@
 #include "cli/show/row_file_warnings.h"
 #include "cli/show/split_text.h"
 #include "cli/show/unknown_items_text.h"
+#include "cli/train/idle_settings.h"
 #include "cli/train/progress.h"
 #include "cli/train/train_report.h"
 #include "runtime/base/isa.h"
@@ -198,7 +199,15 @@ void SayIfProductsAreSlow(const Context& ctx) {
         "train.dense_products=library, which gives other last bits");
 }
 
+void WarnOfSettings(const TrainConfig& config) {
+  for (const std::string& idle : IdleSettings(config)) Warn(idle);
+}
+
 void WarnOfRows(const TrainFlags& flags, const TrainConfig& config) {
+  if (config.data.format == DataFormat::kPlanted)
+    for (const auto& files : {flags.data, flags.eval})
+      if (!files.empty())
+        Note(files.front() + " is read as Criteo's text, in place of planted rows");
   const bool shared = flags.eval.empty() && !flags.eval_rows.empty();
   WarnOfRepeatedFiles(flags.data,
                       shared ? ", and a row for evaluation may be trained on in its copy" : "");

@@ -35,6 +35,8 @@ void SayInterrupted(const TrainFlags& flags, int signal);
 // Warns where this CPU makes dense products far slower than a library would.
 void SayIfProductsAreSlow(const Context& ctx);
 
+// Warns of settings that change nothing (idle_settings.h).
+void WarnOfSettings(const TrainConfig& config);
 // Warns of files that were given twice, and of keys that no row has (cli/show/row_file_warnings.h).
 void WarnOfRows(const TrainFlags& flags, const TrainConfig& config);
 

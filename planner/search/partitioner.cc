@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "planner/model/at.h"
+#include "runtime/base/check.h"
 #include "runtime/base/names.h"
 
 namespace tessera {

@@ -68,6 +68,12 @@ sed 's/^{"tables"/{"$schema": ".\/tessera.schema.json", "tables"/' small.json >w
 run 0 train --config with_schema.json --train-rows 0:512
 has out "trained 512 rows"
 
+# ---- settings that change nothing
+run 0 train --config small.json --train-rows 0:512 --set 'tables[0].stochastic_rounding=true' \
+  --set optimizer.sparse.name=sgd --set 'tables[1].state_dtype=f16'
+has err "stochastic_rounding of table a changes nothing: rows of f32 are not rounded"
+has err "state_dtype of table b changes nothing: the optimizer has no states"
+
 # ---- a wrong type hides no other key
 cat >wrong.json <<'END'
 {"tables": [{"name": "a", "rows": 51, "dim": 4, "feature": ["cat_0"]}],

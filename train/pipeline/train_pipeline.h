@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/check.h"
 #include "runtime/context.h"
 #include "runtime/files/trace.h"
 #include "train/pipeline/staged_train_pipeline.h"

@@ -160,6 +160,18 @@ json towers_evaluated.json \
 run 0 quantize towers.st -o towers_served
 fails_saying "which has no metric of single rows" evaluate towers_served --data pairs.csv
 
+# ---- beside a task of single rows: of a model directory the sum of the losses is not known
+sed 's/{"loss": "in_batch_softmax"}/{"name": "next", "loss": "in_batch_softmax"}, {"name": "like"}/
+  s/"features": \["user", "item"\]}/"features": ["user", "item"], "labels": ["like"]}/' \
+  towers.json >both.json
+sed 's/$/,1/; 1s/1$/like/' pairs.csv >liked.csv
+run 0 train --config both.json --data liked.csv --checkpoint both.st
+run 0 quantize both.st -o both_served --bits 32
+run 0 evaluate both.st --data liked.csv --json of_checkpoint.json
+run 0 evaluate both_served --data liked.csv --json of_directory.json
+json of_checkpoint.json 'd["loss"] > d["tasks"]["like"]["log_loss"]'
+json of_directory.json 'd["loss"] is None and d["tasks"]["like"]["log_loss"] >= 0'
+
 # ---- refused
 fails_saying "the model reads no feature 'x' to group rows by; there are cat_0, cat_1, cat_2" \
   evaluate whole.st --data eval.tsv --by x

@@ -1,0 +1,15 @@
+#ifndef TESSERA_CLI_TRAIN_IDLE_SETTINGS_H_
+#define TESSERA_CLI_TRAIN_IDLE_SETTINGS_H_
+// Settings of tables that change nothing beside others of the same table.
+#include <string>
+#include <vector>
+
+#include "train/config/train_config.h"
+
+namespace tessera::cli {
+
+// A sentence for each: "stochastic_rounding of table t changes nothing: rows of f32 are not rounded".
+std::vector<std::string> IdleSettings(const TrainConfig& config);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_IDLE_SETTINGS_H_
