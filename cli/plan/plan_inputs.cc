@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/config_flags.h"
 #include "cli/show/checkpoint_summary.h"
@@ -13,6 +12,7 @@
 #include "runtime/base/report_text.h"
 #include "runtime/context.h"
 #include "runtime/files/files.h"
+#include "runtime/json/json_reader.h"
 #include "train/data_sets.h"
 #include "train/planner_model.h"
 
@@ -59,7 +59,11 @@ PlanInput OfCheckpoint(const PlanFlags& flags, const Topology& topology) {
 PlanInput OfJson(const PlanFlags& flags, const Topology& topology) {
   const std::string& path = flags.tables;
   const std::string text = ReadTextFile(path);
-  const nlohmann::json document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  internal::Json document;
+  try {
+    document = internal::ReadJsonText(text, {});
+  } catch (const Error&) {  // ReadConfigText says what is wrong
+  }
   if (document.is_object() && document.contains("tessera_planner_model")) {
     RefuseSettings(flags);
     return {PlannerModelFromJson(text, path), {}};

@@ -19,7 +19,7 @@
 #include "runtime/base/joined.h"
 #include "runtime/base/nearest.h"
 #include "runtime/base/report_text.h"
-#include "runtime/json/json_schema.h"
+#include "runtime/json/json_reader.h"
 
 namespace tessera::cli {
 namespace {
@@ -41,6 +41,17 @@ struct FirstKeys {
   int64_t rows = 0;  // that are objects; others are refused by who reads them
 };
 
+// A line that is no such object is left to who reads it.
+void AddKeys(std::string_view line, FirstKeys& first) {
+  try {
+    const internal::Json row = internal::ReadJsonText(line, {.depth = 1024});
+    if (!row.is_object()) return;
+    ++first.rows;
+    for (const auto& [key, value] : row.items()) first.keys.insert(key);
+  } catch (const Error&) {
+  }
+}
+
 FirstKeys ReadFirstKeys(const std::string& path) {
   constexpr int64_t kRows = 1000;
   FirstKeys first;
@@ -48,10 +59,7 @@ FirstKeys ReadFirstKeys(const std::string& path) {
   TextPieces({path}).Next(piece);
   std::string_view text = piece.text;
   for (int64_t line = 0; line < std::min(piece.lines, kRows); ++line) {
-    const auto row = internal::Json::parse(TakeLine(text), nullptr, /*allow_exceptions=*/false);
-    if (!row.is_object()) continue;
-    ++first.rows;
-    for (const auto& [key, value] : row.items()) first.keys.insert(key);
+    AddKeys(TakeLine(text), first);
   }
   return first;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "embedding/lookup/index_array.h"
@@ -177,12 +178,17 @@ void HashZchManagedCollisionModule::LoadStateDict(Context& ctx,
   const Tensor identities = reader.Take("_hash_zch_identities", DType::kI64, identities_.shape());
   const Tensor metadata =
       has_policy() ? reader.Take("_hash_zch_metadata", DType::kI32, metadata_.shape()) : Tensor();
-  const Tensor iter = reader.TakeIfThere("_current_iter_tensor", DType::kI32, {1});
+  const int64_t forwards = reader.TakeNumber("_current_iter_tensor").value_or(0);
+  const std::optional<int64_t> buckets = reader.TakeNumber("_hash_zch_bucket");  // TorchRec's
+  TESSERA_CHECK(buckets.value_or(options_.total_num_buckets) == options_.total_num_buckets,
+                "state of hash ZCH {}: _hash_zch_bucket is {}; expected {}", options_.name,
+                buckets.value_or(0), options_.total_num_buckets);
+  reader.PassOver("_output_segments_tensor");
   std::vector<int64_t> evicted = reader.TakeRows("_evicted_indices", options_.zch_size);
   reader.Finish();
   identities_.CopyFrom(ctx, identities);
   if (has_policy()) metadata_.CopyFrom(ctx, metadata);
-  forwards_ = iter.defined() ? iter.ToVector<int32_t>().front() : 0;
+  forwards_ = forwards;
   evicted_ = std::move(evicted);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "embedding/managed_collision/index/state_reader.h"
@@ -253,18 +254,19 @@ void MCHManagedCollisionModule::LoadStateDict(Context& ctx,
       column("_mch_sorted_raw_ids"), column("_mch_remapped_ids_mapping"), {}, {}};
   if (has_counts()) list.counts = column("_mch_counts");
   if (has_last()) list.last = column("_mch_last_access_iter");
-  const int64_t iter =
-      reader.Take("_current_iter_tensor", DType::kI32, {1}).ToVector<int32_t>().front();
+  const std::optional<int64_t> iter = reader.TakeNumber("_current_iter_tensor");
+  TESSERA_CHECK(iter.has_value(), "state of {}: _current_iter_tensor is missing", what);
   const std::vector<int64_t> size = reader.TakeNumbers("_input_history_buffer_size"),
                              last_eviction = reader.TakeNumbers("_last_eviction_iter"),
                              history = reader.TakeNumbers("_history_accumulator");
   std::vector<int64_t> history_last,
       evicted = reader.TakeRows("_evicted_emb_indices", options_.zch_size);
   if (has_last()) history_last = reader.TakeNumbers("_history_last_access_iter");
+  reader.PassOver("_output_segments_tensor");  // where TorchRec may cut the rows for ranks
   reader.Finish();
   CheckPlaces(what, list.ids.ToVector<int64_t>(), list.rows.ToVector<int64_t>());
   // TorchRec's iterations begin at -1, beside places that were last accessed in 0.
-  const int64_t now = std::max<int64_t>(iter, 0);
+  const int64_t now = std::max<int64_t>(*iter, 0);
   CheckRemembered(what, list.counts, list.last, now);
   CheckHistory(what, size, history);
   if (has_last()) CheckHistoryAccesses(what, history, history_last, now);
@@ -272,8 +274,8 @@ void MCHManagedCollisionModule::LoadStateDict(Context& ctx,
   const Tensor history_ids = Restored(ctx, history, history_size),
                history_accesses = Restored(ctx, history_last, history_size);
   list_ = std::move(list);
-  iter_ = iter;
-  last_eviction_iter_ = last_eviction.empty() ? iter : last_eviction.front();
+  iter_ = *iter;
+  last_eviction_iter_ = last_eviction.empty() ? *iter : last_eviction.front();
   history_size_ = history_size;
   history_used_ = std::ssize(history);
   history_ids_ = history_ids;

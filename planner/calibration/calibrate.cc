@@ -77,8 +77,7 @@ MachineProfile Calibrate(Context& ctx, Communicator& comm, const CalibrateOption
     MeasureTables(rounds, options.sizes, progress.Until(0.7), profile);
     MeasureTiers(rounds, options.sizes, progress.Until(0.8), profile);
   }
-  profile = FromRank0(comm, profile);          // to ranks that did not measure
-  ctx.random() = Random(ctx.random().seed());  // nor draw what the others did
+  profile = FromRank0(comm, profile);  // to ranks that did not measure
   MeasureSteps(ctx, comm, options.sizes, progress.Until(1), profile);
   return FromRank0(comm, profile);  // which was in every group
 }

@@ -203,12 +203,18 @@ int64_t SumOverRanks(Communicator& comm, int64_t mine) {
   return sum;
 }
 
+// Ranks measured in groups before, and drew more numbers than others: replicas have to start alike.
+Context& DrawAlike(Context& ctx) {
+  ctx.random() = Random(ctx.random().seed());
+  return ctx;
+}
+
 class PlannedStep {
  public:
   PlannedStep(Context& ctx, Communicator& comm, const StepLoad& load, const ShardingPlan& plan)
       : comm_(comm),
-        tables_(ctx, comm, MakeConfigs(load, plan), PoolingsOf(load), FeaturesOf(load), plan,
-                {.sharding = {.codecs = load.codecs}}),
+        tables_(DrawAlike(ctx), comm, MakeConfigs(load, plan), PoolingsOf(load), FeaturesOf(load),
+                plan, {.sharding = {.codecs = load.codecs}}),
         dense_(ctx, load),
         load_(load),
         has_caches_(HasCaches(load, plan)) {

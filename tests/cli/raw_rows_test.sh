@@ -234,6 +234,14 @@ run 0 train --config tasks_json.json --data own.jsonl --train-rows 0:300 --check
 fails_saying "the label is missing" predict tasks_json.st --data unknown.jsonl
 has err "; tessera predict --no-labels scores rows without labels"
 run 0 predict tasks_json.st --data unknown.jsonl --no-labels
+
+# ---- a key that nobody reads may hold much, but not without end
+python3 -c 'n = 200_000; print("{\"unread\": " + "[" * n + "]" * n + "}")' >deep.jsonl
+for command in "predict tasks_json.st --no-labels" "train --config tasks_json.json"; do
+  # shellcheck disable=SC2086
+  run 1 $command --data deep.jsonl
+  has err "deep.jsonl:1: more than 1024 levels of nesting"
+done
 fails_saying "ids.txt:1: expected a heading, got an empty line" \
   predict tasks.model --data ids.txt  # with nothing of a row
 lacks err "--no-labels"

@@ -51,6 +51,18 @@ std::vector<int64_t> StateReader::TakeRows(const std::string& name, int64_t rows
   return taken;
 }
 
+std::optional<int64_t> StateReader::TakeNumber(const std::string& name) {
+  const auto found = left_.find(name);
+  if (found == left_.end()) return {};
+  const Tensor tensor = found->second;
+  left_.erase(found);
+  TESSERA_CHECK(
+      (tensor.dtype() == DType::kI32 || tensor.dtype() == DType::kI64) && tensor.numel() == 1,
+      "state of {}: {} is {} {}; expected one i32 or i64", module_, name, tensor.dtype(),
+      tensor.shape());
+  return tensor.To(ctx_, DType::kI64).To(ctx_, Device::Cpu()).ToVector<int64_t>().front();
+}
+
 void StateReader::Finish() const {
   TESSERA_CHECK(left_.empty(), "state of {}: there is no {}", module_, left_.begin()->first);
 }

@@ -3,6 +3,7 @@
 // The tensors of a state dict, each asked for by its name, then none left over. Errors name the
 // module and the tensor.
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ class StateReader {
   std::vector<int64_t> TakeNumbers(const std::string& name);
   // Takes row numbers. Throws Error for one outside [0, rows).
   std::vector<int64_t> TakeRows(const std::string& name, int64_t rows);
+  // Takes one number, i32 or i64; absent if it is missing.
+  std::optional<int64_t> TakeNumber(const std::string& name);
+  // Passes over a tensor that TorchRec has and that says nothing here.
+  void PassOver(const std::string& name) { left_.erase(name); }
   // Throws Error for tensors that nobody took.
   void Finish() const;
 

@@ -298,6 +298,13 @@ TEST(HashZchTest, OptionsAndStateThatMakeNoSenseAreRefused) {
               HasSubstr("hash ZCH t: _hash_zch_identities is missing"));
   std::vector<NamedTensor> state = {{"_hash_zch_identities", zch.identities()}};
   EXPECT_EQ(ErrorOf([&] { zch.LoadStateDict(ctx, state); }), "");
+  state.push_back({"_output_segments_tensor", Tensor::Full(ctx, {1025}, -1, DType::kI64)});
+  state.push_back({"_hash_zch_bucket", Tensor::Full(ctx, {1, 1}, 1, DType::kI64)});
+  EXPECT_EQ(ErrorOf([&] { zch.LoadStateDict(ctx, state); }), "");
+  state.back().tensor.Fill(ctx, 2);
+  EXPECT_THAT(ErrorOf([&] { zch.LoadStateDict(ctx, state); }),
+              HasSubstr("_hash_zch_bucket is 2; expected 1"));
+  state.pop_back();
   state.push_back({"_hash_zch_metadata", Tensor::Full(ctx, {4, 1}, 0, DType::kI32)});
   EXPECT_THAT(ErrorOf([&] { zch.LoadStateDict(ctx, state); }), HasSubstr("there is no"));
 }

@@ -222,6 +222,21 @@ TEST_P(MchSweep, TenThousandRandomStepsEqualTheReference) {
 
 TESSERA_INSTANTIATE_DEVICES(MchSweep);
 
+// Its count is i64, and its rows may be cut for ranks.
+TEST_P(MchTest, StateOfTorchRecIsTaken) {
+  Context& ctx = this->ctx();
+  auto mch = Five(MchEviction::kLfu), other = Five(MchEviction::kLfu);
+  Train(ctx, mch, {1, 2});
+  std::vector<NamedTensor> state = mch.StateDict(ctx);
+  for (NamedTensor& t : state)
+    if (t.name == "_current_iter_tensor") t.tensor = t.tensor.To(ctx, DType::kI64);
+  state.push_back({"_output_segments_tensor", Tensor::Full(ctx, {1025}, -1, DType::kI64)});
+  other.LoadStateDict(ctx, state);
+  const std::vector<NamedTensor> loaded = other.StateDict(ctx), saved = mch.StateDict(ctx);
+  for (size_t i = 0; i < saved.size(); ++i)
+    EXPECT_TRUE(SameBits(loaded[i].tensor, saved[i].tensor)) << saved[i].name;
+}
+
 TEST_P(MchTest, StateThatMakesNoSenseIsRefused) {
   Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLfu);
