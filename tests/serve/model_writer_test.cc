@@ -342,6 +342,10 @@ TEST(Model, WhatDoesNotFitIsRefused) {
   EXPECT_NE(
       error_of(config, {.table_codecs = {{"d", {}}}}).find("no such table; there are a, b, c"),
       std::string::npos);
+  config.tables[1].embedding_dim = 5;
+  EXPECT_EQ(error_of(config, {.codec = {RowType::kInt4}}).find("table b: row codec int4: dim 5"),
+            0u);
+  config = tessera::testing::SmallConfig();
   config.tables[0].num_embeddings = 61;
   EXPECT_NE(error_of(config, {}).find("expected shape [61, 4], got [60, 4]"), std::string::npos);
   config = tessera::testing::SmallConfig();
