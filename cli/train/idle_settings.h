@@ -8,7 +8,8 @@
 
 namespace tessera::cli {
 
-// A sentence for each: "stochastic_rounding of table t changes nothing: rows of f32 are not rounded".
+// A sentence for each: "stochastic_rounding of table t changes nothing: rows of f32 are not
+// rounded".
 std::vector<std::string> IdleSettings(const TrainConfig& config);
 
 }  // namespace tessera::cli

@@ -1,5 +1,5 @@
-// Dot interaction, one example at a time, in tiles that stay in registers: products of six rows with
-// two registers of columns. Forward transposes z first, so that no sum runs across a register.
+// Dot interaction, one example at a time, in tiles that stay in registers: products of six rows
+// with two registers of columns. Forward transposes z first, so that no sum runs across a register.
 #include <algorithm>
 
 #include "models/layers/interaction_kernels.h"

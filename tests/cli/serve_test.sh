@@ -165,7 +165,8 @@ has served "stopped"
 # ---- what does not fit
 fails_saying "--bits 3: expected 32, 16, 8, 4, 2 or fp8" quantize model.safetensors -o x --bits 3
 fails_saying "no such table; there are a, b" quantize model.safetensors -o x --table c=int8
-fails_saying "--codec excludes --max-error" quantize model.safetensors -o x --codec f32 --max-error 0.1
+fails_saying "--codec excludes --max-error" quantize model.safetensors -o x --codec f32 \
+  --max-error 0.1
 fails_saying "excludes" quantize model.safetensors -o x --codec int8 --budget 0.3x
 fails_saying "--search beside rows of f32" quantize model.safetensors -o x --codec f32 --search
 fails_saying "--remap hash without --prune" quantize model.safetensors -o x --remap hash

@@ -161,7 +161,8 @@ run 0 quantize towers.st -o towers_served
 fails_saying "which has no metric of single rows" evaluate towers_served --data pairs.csv
 
 # ---- beside a task of single rows: of a model directory the sum of the losses is not known
-sed 's/{"loss": "in_batch_softmax"}/{"name": "next", "loss": "in_batch_softmax"}, {"name": "like", "label": "like"}/
+sed 's/{"loss": "in_batch_softmax"}/{"name": "next", "loss": "in_batch_softmax"},\
+                                     {"name": "like", "label": "like"}/
   s/"features": \["user", "item"\]}/"features": ["user", "item"], "labels": ["like"]}/' \
   towers.json >both.json
 sed 's/$/,1/; 1s/1$/like/' pairs.csv >liked.csv
