@@ -294,9 +294,9 @@ void WarnOfRoute(const TrainFlags& flags, const ShardingPlan& plan) {
 }
 
 // No error either, for one rank may be left.
-void WarnOfCodecs(const TrainFlags& flags, const TrainingRanks& ranks) {
+void SayIdleCodecs(const TrainFlags& flags, const TrainingRanks& ranks) {
   if (ranks.codecs == WireCodecs{} || RowsTravel(ranks.plan)) return;
-  Warn(Format("--wire-codecs {}: no rows travel, as {}, so none are encoded", flags.wire_codecs,
+  Note(Format("--wire-codecs {}: no rows travel, as {}, so none are encoded", flags.wire_codecs,
               ranks.plan.world_size == 1 ? "there is one rank" : "all tables are data_parallel"));
 }
 
@@ -357,7 +357,7 @@ std::optional<TrainingRanks> PlanRanks(Context& ctx, const TrainFlags& flags,
   there.host = WithRanksHere(host, flags, ctx, PlaceOf(ranks));
   CallAlikeSync(*comm, [&] { CheckMemories(ctx, config, PlaceOf(ranks), gpus, there); });
   if (IsLeader(*comm)) WarnOfRoute(flags, ranks.plan);
-  if (IsLeader(*comm)) WarnOfCodecs(flags, ranks);
+  if (IsLeader(*comm)) SayIdleCodecs(flags, ranks);
   if (IsLeader(*comm)) Note(RanksLine(ranks), FactsOfLine(ranks));
   return ranks;
 }

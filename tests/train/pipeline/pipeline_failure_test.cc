@@ -161,10 +161,13 @@ TEST(PipelineFailure, PartsThatAreNotThereAreNamed) {
   const auto error = [](const std::function<void(SmallLoop&)>& change) {
     return ErrorOf([&] { Train("sparse_dist", nullptr, change); });
   };
-  EXPECT_EQ(error([](SmallLoop& loop) { loop.step = {}; }), "a pipeline without a step");
-  EXPECT_EQ(error([](SmallLoop& loop) { loop.source = {}; }), "a pipeline without a source");
-  EXPECT_EQ(error([](SmallLoop& loop) { loop.embeddings[0].embeddings = nullptr; }),
-            "a pipeline's embeddings 0: a collection and its features are needed");
+  EXPECT_TRUE(
+      error([](SmallLoop& loop) { loop.step = {}; }).starts_with("a pipeline without a step"));
+  EXPECT_TRUE(
+      error([](SmallLoop& loop) { loop.source = {}; }).starts_with("a pipeline without a source"));
+  EXPECT_TRUE(error([](SmallLoop& loop) {
+                loop.embeddings[0].embeddings = nullptr;
+              }).starts_with("a pipeline's embeddings 0: a collection and its features"));
 }
 
 TEST(PipelineFailure, AStepWithoutAForwardIsAnError) {
