@@ -60,7 +60,9 @@ std::optional<int64_t> StateReader::TakeNumber(const std::string& name) {
       (tensor.dtype() == DType::kI32 || tensor.dtype() == DType::kI64) && tensor.numel() == 1,
       "state of {}: {} is {} {}; expected one i32 or i64", module_, name, tensor.dtype(),
       tensor.shape());
-  return tensor.To(ctx_, DType::kI64).To(ctx_, Device::Cpu()).ToVector<int64_t>().front();
+  const Tensor host = tensor.To(ctx_, Device::Cpu());  // from any device
+  return host.dtype() == DType::kI32 ? host.ToVector<int32_t>().front()
+                                     : host.ToVector<int64_t>().front();
 }
 
 void StateReader::Finish() const {
