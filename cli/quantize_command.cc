@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,6 +22,7 @@
 #include "serve/export/choose_table_codecs.h"
 #include "serve/export/model_memory.h"
 #include "serve/export/model_writer.h"
+#include "serve/export/row_padding.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/version_folders.h"
 
@@ -157,35 +157,17 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
         {"bytes", bytes}});
 }
 
-// The first of f32, f16 and int8 that has more bits, but rows of no more bytes; "" for none.
-std::string AsLargeAs(const RowCodec& codec, int64_t dim) {
-  for (const RowType type : {RowType::kF32, RowType::kF16, RowType::kInt8}) {
-    const RowCodec wider{type, codec.alignment};
-    if (type == codec.type) break;
-    if (UnpaddedRowBytes(wider, dim) > UnpaddedRowBytes(codec, dim) &&
-        RowBytes(wider, dim) <= RowBytes(codec, dim))
-      return ToString(wider);
-  }
-  return "";
-}
-
 // Says of which tables padding takes what the fewer bits would save, and what saves it.
-void SayPadding(const serve::WrittenModel& model) {
-  std::map<std::pair<std::string, int64_t>, int64_t> tables;  // by codec and dim
-  for (const serve::WrittenTable& table : model.tables)
-    ++tables[{ToString(table.spec.codec), table.spec.dim}];
-  for (const auto& [kind, count] : tables) {
-    const auto& [name, dim] = kind;
-    const RowCodec codec = ParseRowCodec(name), packed{codec.type, 4};
-    const std::string wider = AsLargeAs(codec, dim);
-    if (wider.empty() || RowBytes(packed, dim) >= RowBytes(codec, dim)) continue;
+void SayPadding(const serve::ModelSpec& spec) {
+  for (const serve::WastedPadding& w : serve::FindWastedPadding(spec)) {
+    const int64_t bytes = RowBytes(w.codec, w.dim);
     Note(
         Format("{} of dim {}: a row of {} takes {} bytes, {} of them padding, so {} takes no more; "
                "one of {} takes {} (--codec {}, or --table TABLE={})",
-               Counted(count, "table"), dim, name, RowBytes(codec, dim),
-               RowBytes(codec, dim) - UnpaddedRowBytes(codec, dim), wider, ToString(packed),
-               RowBytes(packed, dim), ToString(packed), ToString(packed)),
-        {{"codec", name}, {"dim", dim}, {"tables", count}});
+               Counted(w.tables, "table"), w.dim, w.codec, bytes,
+               bytes - UnpaddedRowBytes(w.codec, w.dim), w.wider, w.packed,
+               RowBytes(w.packed, w.dim), w.packed, w.packed),
+        {{"codec", ToString(w.codec)}, {"dim", w.dim}, {"tables", w.tables}});
   }
 }
 
@@ -286,7 +268,7 @@ int Quantize(QuantizeFlags& flags) {
   const std::optional<EvaluationValues> before = ScoresOfCheckpoint(flags, checkpoint, config);
   const serve::WrittenModel model = WriteModel(ctx, checkpoint, config, directory, options);
   Report(model, directory);
-  SayPadding(model);
+  SayPadding(model.spec);
   if (flags.keep) RemoveOldVersions(flags.out, *flags.keep);
   if (before) ReportLoss(flags, directory, *before);
   return 0;

@@ -205,8 +205,9 @@ EvaluationValues RowScorer::ScoreAll(DataSource& source, const OnScored& on_scor
     if (on_scored) on_scored(examples);
   }
   EvaluationValues values = meter.Values();
+  // Measure leaves tasks by in_batch_softmax out, so the sum of all losses is not known.
   const auto is_measured = [](const TrainTask& t) { return HasMetrics(t.task.loss); };
-  if (!std::ranges::all_of(tasks_, is_measured)) values.loss = kNoValue;  // a part of it lacks
+  if (!std::ranges::all_of(tasks_, is_measured)) values.loss = kNoValue;
   return values;
 }
 

@@ -8,7 +8,6 @@
 #include "runtime/base/report_text.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/base/start_threads.h"
-#include "runtime/context.h"
 
 namespace tessera::serve {
 namespace {
@@ -160,10 +159,9 @@ void RequestQueue::RefuseLate(Items& batch) {
 }
 
 void RequestQueue::RefuseBad(const ServedModel& model, Items& batch) {
-  Context ctx({.threads = 1});
   std::erase_if(batch, [&](Item& item) {
     try {
-      model.Check(ctx, item.request);
+      model.Check(item.request);
       return false;
     } catch (...) {
       Refuse(item.done, std::current_exception());

@@ -70,8 +70,8 @@ float* CopyWeights(Context& ctx, const PredictRequest& request, const RequestFea
 }
 
 // Throws Error for a bag of the feature that has more than `most` ids.
-void CheckLengths(Context& ctx, const KeyedJaggedTensor& features, const std::string& name,
-                  int64_t most) {
+void CheckLengthsOf(Context& ctx, const KeyedJaggedTensor& features, const std::string& name,
+                    int64_t most) {
   const IndexArray lengths = Indices(features.lengths(ctx));
   const int64_t first = features.IndexOf(name) * features.stride();
   for (int64_t bag = 0; bag < features.stride(); ++bag)
@@ -79,6 +79,13 @@ void CheckLengths(Context& ctx, const KeyedJaggedTensor& features, const std::st
       throw Error(Format(
           "feature {}, example {}: expected at most {}, as many as the model has positions, got {}",
           name, bag, internal::Counted(most, "id"), length));
+}
+
+// Throws Error for a bag that has more ids than its feature may have, if that is in `most`.
+void CheckLengths(const KeyedJaggedTensor& features, const std::map<std::string, int64_t>& most) {
+  if (most.empty()) return;
+  Context ctx({.threads = 1});
+  for (const auto& [name, ids] : most) CheckLengthsOf(ctx, features, name, ids);
 }
 
 void CheckWeights(const KeyedJaggedTensor& features, bool weighted) {
@@ -176,7 +183,7 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
   }
 }
 
-void ServedModel::Check(Context& ctx, const PredictRequest& request) const {
+void ServedModel::Check(const PredictRequest& request) const {
   const Tensor& dense = request.dense;
   if (!dense.defined() || dense.dtype() != DType::kF32 || dense.rank() != 2 ||
       dense.dim(1) != spec_.net.dense_in)
@@ -188,8 +195,7 @@ void ServedModel::Check(Context& ctx, const PredictRequest& request) const {
   if (request.features.keys() != features_)
     for (const std::string& name : features_)
       if (!request.features.Contains(name)) throw Error(Format("feature {} is missing", name));
-  for (const auto& [feature, most] : max_bag_lengths_)
-    CheckLengths(ctx, request.features, feature, most);
+  CheckLengths(request.features, max_bag_lengths_);
   if (!request.strict) return;
   if (const auto stray = id_ranges_.Find(request.features).first) throw Error(ToString(*stray));
 }
@@ -353,7 +359,7 @@ std::vector<float> ServedModel::Predict(Context& ctx,
                                         std::span<const PredictRequest* const> requests) const {
   int64_t examples = 0;
   for (const PredictRequest* request : requests) {
-    Check(ctx, *request);
+    Check(*request);
     examples += request->size();
   }
   std::vector<float> scores;

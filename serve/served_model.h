@@ -80,7 +80,7 @@ class ServedModel {
   std::chrono::system_clock::time_point loaded() const { return loaded_; }
 
   // Throws Error, saying what was expected, for a request that does not fit.
-  void Check(Context& ctx, const PredictRequest& request) const;
+  void Check(const PredictRequest& request) const;
   // The answers to all examples of all requests, one example after the other, each of as many
   // numbers as ModelSpec::Outputs: click probabilities, or what else tasks foresee. They don't
   // depend on which requests come together beyond the rounding of products of other sizes. Throws

@@ -41,7 +41,7 @@ struct FirstKeys {
   int64_t rows = 0;  // that are objects; others are refused by who reads them
 };
 
-// A line that is no such object is left to who reads it.
+// Skips a line that is no JSON object: whoever reads the rows refuses it.
 void AddKeys(std::string_view line, FirstKeys& first) {
   try {
     const internal::Json row = internal::ReadJsonText(line, {.depth = 1024});

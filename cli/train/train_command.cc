@@ -191,10 +191,12 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .seed = config.seed,
                .pool = nullptr,
                .dense_products = config.dense_products});
-  if (is_leader) SayIfProductsAreSlow(ctx);
-  if (is_leader) WarnOfSettings(config);
-  if (is_leader) WarnOfRows(flags, config);
-  if (is_leader) WarnOfPlugins();
+  if (is_leader) {
+    SayIfProductsAreSlow(ctx);
+    WarnOfSettings(config);
+    WarnOfRows(flags, config);
+    WarnOfPlugins();
+  }
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
   if (is_leader && !gpus.why_host.empty()) Note(gpus.why_host);

@@ -293,7 +293,7 @@ void WarnOfRoute(const TrainFlags& flags, const ShardingPlan& plan) {
       Counted(nodes, "node"), Counted(ranks, "rank")));
 }
 
-// No error either, for one rank may be left.
+// It is no error, for tessera launch may go on with one rank.
 void SayIdleCodecs(const TrainFlags& flags, const TrainingRanks& ranks) {
   if (ranks.codecs == WireCodecs{} || RowsTravel(ranks.plan)) return;
   Note(Format("--wire-codecs {}: no rows travel, as {}, so none are encoded", flags.wire_codecs,

@@ -37,7 +37,8 @@ void SayIfProductsAreSlow(const Context& ctx);
 
 // Warns of settings that change nothing (idle_settings.h).
 void WarnOfSettings(const TrainConfig& config);
-// Warns of files that were given twice, and of keys that no row has (cli/show/row_file_warnings.h).
+// Warns of files that were given twice, and of keys that no row has (cli/show/row_file_warnings.h),
+// and says which file is read in place of planted rows.
 void WarnOfRows(const TrainFlags& flags, const TrainConfig& config);
 
 // Says that each step is evaluated where the configuration's fraction of an epoch is less than one,

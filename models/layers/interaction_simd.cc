@@ -27,6 +27,12 @@ struct Rows {
   T* operator[](int64_t i) const { return i == 0 ? dense : sparse + (i - 1) * dim; }
 };
 
+// The rows of example b.
+template <typename Args>
+Rows<const float> RowsOf(const Args& a, int64_t b) {
+  return {a.dense + b * a.dense_stride, a.sparse + b * a.sparse_stride, a.dim};
+}
+
 // zt[d, 0 … 3] for each d, from four rows.
 void TransposeFourRows(const float* z0, const float* z1, const float* z2, const float* z3,
                        int64_t dim, int64_t padded, float* zt) {
@@ -81,6 +87,14 @@ class NextExample {
   int64_t left_, at_once_;
 };
 
+// Some of the example after b is asked for once a tile of rows.
+template <typename Args>
+NextExample AfterExample(const Args& a, int64_t b) {
+  const bool is_there = b + 1 < a.rows;
+  return {RowsOf(a, b).sparse + a.sparse_stride, is_there ? a.features * a.dim : 0,
+          (a.features + 1) / kTileRows + 1};
+}
+
 // products[i + r, j …] of kRows rows from i on with kPacks registers of columns from j on.
 template <int kRows, int kPacks>
 void ProductsOfTile(const Rows<const float>& z, int64_t i, int64_t j, int64_t padded,
@@ -115,11 +129,10 @@ void Forward(const InteractionArgs& a) {
   float *zt = a.scratch, *products = zt + padded * a.dim;
   std::fill_n(zt, padded * a.dim, 0.0f);  // columns from n on
   for (int64_t b = 0; b < a.rows; ++b) {
-    const Rows<const float> z{a.dense + b * a.dense_stride, a.sparse + b * a.sparse_stride, a.dim};
+    const Rows<const float> z = RowsOf(a, b);
     float* y = std::copy_n(z.dense, a.dim, a.y + b * width);
     Transpose(z, n, zt);
-    NextExample next(z.sparse + a.sparse_stride, b + 1 < a.rows ? a.features * a.dim : 0,
-                     n / kTileRows + 1);
+    NextExample next = AfterExample(a, b);
     for (int64_t i = 0; i + 1 < n; i += kTileRows) {
       next.AskForSome();
       WithRows(std::min<int64_t>(n - 1 - i, kTileRows),
@@ -192,12 +205,11 @@ template <Storing kStoring>
 void BackwardStoring(const InteractionGradArgs& a) {
   const int64_t n = a.features + 1, width = a.dim + n * (n - 1) / 2;
   for (int64_t b = 0; b < a.rows; ++b) {
-    const Rows<const float> z{a.dense + b * a.dense_stride, a.sparse + b * a.sparse_stride, a.dim};
+    const Rows<const float> z = RowsOf(a, b);
     const Rows<float> dz{a.ddense + b * a.dim, a.dsparse + b * a.features * a.dim, a.dim};
     const float* dy = a.dy + b * width;
     Unfold(dy + a.dim, n, a.scratch);
-    NextExample next(z.sparse + a.sparse_stride, b + 1 < a.rows ? a.features * a.dim : 0,
-                     n / kTileRows + 1);
+    NextExample next = AfterExample(a, b);
     for (int64_t i = 0; i < n; i += kTileRows) {
       next.AskForSome();
       WithRows(std::min<int64_t>(n - i, kTileRows),

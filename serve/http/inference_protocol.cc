@@ -67,15 +67,16 @@ std::string_view UnreadText(const Json& place, const std::string& where, std::st
   return text.substr(begin, end - begin);
 }
 
-// The binary size in an input's "parameters", the only one that we know.
-std::optional<int64_t> BinarySize(JsonObject& input) {
-  const Json* parameters = input.Find("parameters");
+// Returns the value of a key of the object's "parameters", if there is one.
+template <typename T>
+std::optional<T> Parameter(JsonObject& object, const char* key) {
+  const Json* parameters = object.Find("parameters");
   if (parameters == nullptr || !parameters->is_object()) return std::nullopt;
-  const auto size = parameters->find("binary_data_size");
-  if (size == parameters->end()) return std::nullopt;
-  int64_t bytes = 0;
-  tessera::internal::ReadJson(*size, input.at("parameters.binary_data_size"), bytes);
-  return bytes;
+  const auto found = parameters->find(key);
+  if (found == parameters->end()) return std::nullopt;
+  T value{};
+  tessera::internal::ReadJson(*found, object.at(Format("parameters.{}", key)), value);
+  return value;
 }
 
 // The texts of a request: its JSON, and the bytes behind it that are not taken yet.
@@ -90,7 +91,7 @@ void ReadInput(const Json& json, const std::string& where, size_t body_bytes, Bo
   input.Required("name", name);
   input.Required("datatype", datatype);
   const DType dtype = TypeNamed(datatype, input.at("datatype"));
-  const std::optional<int64_t> binary_size = BinarySize(input);
+  const auto binary_size = Parameter<int64_t>(input, "binary_data_size");
   const Shape shape =
       ReadShape(input, binary_size ? SizeOf(dtype) : 1, body_bytes);  // at least a digit
   RequestInput read{.dtype = dtype, .shape = shape, .bytes = {}, .json = !binary_size, .where = {}};
@@ -126,16 +127,6 @@ void CheckHeader(std::string_view body, const ModelSpec& spec) {
                        header, most));
 }
 
-// A parameter that is true or false; `otherwise` where it is not given.
-bool Parameter(JsonObject& object, const char* key, bool otherwise) {
-  const Json* parameters = object.Find("parameters");
-  if (parameters == nullptr || !parameters->is_object()) return otherwise;
-  const auto found = parameters->find(key);
-  if (found != parameters->end())
-    tessera::internal::ReadJson(*found, object.at(Format("parameters.{}", key)), otherwise);
-  return otherwise;
-}
-
 // `json` is one of the outputs `there`; `binary`: where it does not say.
 AskedOutput ReadOutput(const Json& json, const std::string& where,
                        const std::vector<std::string>& there, bool binary) {
@@ -147,7 +138,7 @@ AskedOutput ReadOutput(const Json& json, const std::string& where,
                   json);
   JsonObject output(json, where);
   output.Find("name");
-  const AskedOutput asked = {*found, Parameter(output, "binary_data", binary)};
+  const AskedOutput asked = {*found, Parameter<bool>(output, "binary_data").value_or(binary)};
   if (const Json* p = output.Find("parameters");
       p != nullptr && p->is_object() && p->contains("classification"))
     throw Error(
@@ -158,7 +149,7 @@ AskedOutput ReadOutput(const Json& json, const std::string& where,
 
 std::vector<AskedOutput> ReadOutputs(JsonObject& request, const ModelSpec& spec) {
   const std::vector<std::string> there = spec.Outputs();
-  const bool binary = Parameter(request, "binary_data_output", false);
+  const bool binary = Parameter<bool>(request, "binary_data_output").value_or(false);
   std::vector<AskedOutput> asked;
   if (const Json* outputs = request.Find("outputs")) {
     RequireList(*outputs, "outputs");
@@ -240,7 +231,7 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
   JsonObject request(json, "");
   InferRequest infer;
   request.Optional("id", infer.id);
-  const bool strict = Parameter(request, "strict", false);
+  const bool strict = Parameter<bool>(request, "strict").value_or(false);
   infer.outputs = ReadOutputs(request, spec);
   const Json& list = RequireList(request, "inputs");
   request.Finish();

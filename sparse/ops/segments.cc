@@ -13,8 +13,7 @@ namespace {
 void CheckOffsets(const char* what, const Tensor& offsets) {
   TESSERA_CHECK(offsets.rank() == 1 && offsets.dim(0) > 0, "{} {}: expected [n+1]", what,
                 offsets.shape());
-  TESSERA_CHECK(offsets.dtype() == DType::kI32 || offsets.dtype() == DType::kI64,
-                "{}: expected i32 or i64, got {}", what, offsets.dtype());
+  VisitIndexType(offsets.dtype(), what, []<typename T>() {});
 }
 
 // Segments a thread sums at a time.

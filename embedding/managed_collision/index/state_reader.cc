@@ -21,6 +21,11 @@ StateReader::StateReader(Context& ctx, std::string module, const std::vector<Nam
                   t.name);
 }
 
+std::optional<Tensor> StateReader::Remove(const std::string& name) {
+  const auto found = left_.extract(name);
+  return found.empty() ? std::nullopt : std::optional(found.mapped());
+}
+
 Tensor StateReader::Take(const std::string& name, DType dtype, const Shape& shape) {
   const Tensor tensor = TakeIfThere(name, dtype, shape);
   TESSERA_CHECK(tensor.defined(), "state of {}: {} is missing", module_, name);
@@ -28,10 +33,9 @@ Tensor StateReader::Take(const std::string& name, DType dtype, const Shape& shap
 }
 
 Tensor StateReader::TakeIfThere(const std::string& name, DType dtype, const Shape& shape) {
-  const auto found = left_.find(name);
-  if (found == left_.end()) return {};
-  const Tensor tensor = found->second;
-  left_.erase(found);
+  const std::optional<Tensor> removed = Remove(name);
+  if (!removed) return {};
+  const Tensor& tensor = *removed;
   TESSERA_CHECK(tensor.dtype() == dtype && Fits(tensor.shape(), shape),
                 "state of {}: {} is {} {}; expected {} {}", module_, name, tensor.dtype(),
                 tensor.shape(), dtype, shape);
@@ -52,10 +56,9 @@ std::vector<int64_t> StateReader::TakeRows(const std::string& name, int64_t rows
 }
 
 std::optional<int64_t> StateReader::TakeNumber(const std::string& name) {
-  const auto found = left_.find(name);
-  if (found == left_.end()) return {};
-  const Tensor tensor = found->second;
-  left_.erase(found);
+  const std::optional<Tensor> removed = Remove(name);
+  if (!removed) return {};
+  const Tensor& tensor = *removed;
   TESSERA_CHECK(
       (tensor.dtype() == DType::kI32 || tensor.dtype() == DType::kI64) && tensor.numel() == 1,
       "state of {}: {} is {} {}; expected one i32 or i64", module_, name, tensor.dtype(),

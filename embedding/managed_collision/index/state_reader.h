@@ -34,6 +34,8 @@ class StateReader {
   void Finish() const;
 
  private:
+  std::optional<Tensor> Remove(const std::string& name);
+
   Context& ctx_;
   std::string module_;
   std::map<std::string, Tensor> left_;
