@@ -18,6 +18,8 @@ class ExistingPlan {
   // The item's candidate and ranks, if one of its candidates is what the plan says of its tables,
   // by whatever name: of one shard, say, column_wise is table_wise.
   std::optional<PlacedItem> Find(const Item& item);
+  // Whether the plan places the item's first table.
+  bool Has(const Item& item) const { return !TableAt(item.tables[0]).shards.empty(); }
 
   int64_t MovedBytes(const Candidate& candidate, const std::vector<int>& ranks);
   int64_t MovedBytes(const ShardingOption& option, const std::vector<int>& ranks);

@@ -32,6 +32,15 @@ Storage Missing(const Storage& need, const Storage& have) {
           std::max<int64_t>(0, need.ssd - have.ssd)};
 }
 
+// "19.3 MiB DDR"; where dense parameters and batches alone take more than there is, by how much.
+std::string LeftForTables(const Storage& have) {
+  const Storage overdrawn = Missing({}, have);
+  const std::string left = ToString(Missing(have, {}));
+  if (overdrawn == Storage{}) return left + " for them";
+  return Format("{} for them (dense parameters and batches take {} more than there is)", left,
+                overdrawn);
+}
+
 struct Explainer {
   const EmbeddingShardingPlanner& planner;
   const std::vector<ShardingOption>& options;
@@ -116,10 +125,11 @@ void ThrowInfeasible(const EmbeddingShardingPlanner& planner,
     throw PlannerError(
         PlannerErrorKind::kInsufficientStorage,
         Format(
-            "no plan: the tables need at least {}, and {} ranks have {} for them: {} is missing; "
+            "no plan: the tables need at least {}, and {} ranks have {}: {} is missing; "
             "the largest tables are {}; use more ranks, a smaller batch, smaller tables, or allow "
             "kernels that keep rows elsewhere{}",
-            least, capacity.size(), have, Missing(least, have), biggest, explainer.TooBig()));
+            least, capacity.size(), LeftForTables(have), Missing(least, have), biggest,
+            explainer.TooBig()));
   const std::string too_big = explainer.TooBig();
   throw PlannerError(
       PlannerErrorKind::kStrictConstraints,

@@ -23,6 +23,7 @@ using namespace internal;  // NOLINT: the planner's own parts
 constexpr const char* kPerfModelNames[] = {"max_rank_perf", "max_rank_hbm"};
 // A plan of the search replaces the proposers' if it is better by more than rounding.
 constexpr double kBetter = 1e-6;
+constexpr size_t kNamedTables = 5;  // of those that an error is about, at most
 
 [[noreturn]] void RefuseCap(const std::string& why) {
   throw PlannerError(PlannerErrorKind::kPlacementRules, "placement rules: rank_caps: " + why);
@@ -203,8 +204,12 @@ class Run {
 
   void Replan(const SearchProblem& problem, ExistingPlan& existing) {
     std::vector<PlacedItem> known;
-    for (const Item& item : problem.items)
+    std::vector<std::string> lost;  // tables whose place is not allowed any more
+    for (const Item& item : problem.items) {
       known.push_back(existing.Find(item).value_or(PlacedItem{}));
+      if (known.back().candidate < 0 && existing.Has(item))
+        lost.push_back(model_.tables[static_cast<size_t>(item.tables[0])].name);
+    }
     const Solution start = Complete(problem, known);
     if (start.found()) {
       Keep(problem.items, Improve(problem, start));
@@ -213,9 +218,12 @@ class Run {
     } else {
       throw PlannerError(
           PlannerErrorKind::kPlacementRules,
-          Format("placement rules: from the existing plan, no plan was found that moves at most "
-                 "{}; allow more, or relax what does not fit any more",
-                 Storage{.hbm = *settings_.rules.most_moved_bytes}));
+          Format("placement rules: from the existing plan, no plan was found that moves at most {} "
+                 "bytes; allow more{}",
+                 *settings_.rules.most_moved_bytes,
+                 lost.empty() ? ", or relax what does not fit any more"
+                              : "; it has tables where or as constraints no longer allow: " +
+                                    JoinedFirst(lost, kNamedTables)));
     }
   }
 

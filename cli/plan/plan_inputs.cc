@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/config_flags.h"
+#include "cli/rank_layout.h"
 #include "cli/show/checkpoint_summary.h"
 #include "planner/model/model_json.h"
 #include "planner/model/shipped_topologies.h"
@@ -76,12 +77,17 @@ PlanInput OfJson(const PlanFlags& flags, const Topology& topology) {
   return OfConfig(ReadConfigText(text, path, flags.set), topology);
 }
 
-// Sets the number of ranks of the same machine; capacities listed by rank are dropped, since they
-// no longer fit.
+// Sets the number of ranks, on nodes of the same size unless another is given; capacities listed by
+// rank are dropped, since they no longer fit.
 void SetRanks(Topology& topology, const PlanFlags& flags) {
   const int ranks = flags.ranks.value_or(topology.world_size);
-  int per_node = flags.ranks_per_node.value_or(std::min(topology.local_world_size, ranks));
-  if (!flags.ranks_per_node && ranks % per_node != 0) per_node = ranks;
+  const int per_node = flags.ranks_per_node.value_or(std::min(topology.local_world_size, ranks));
+  if (ranks % per_node != 0)
+    throw Error(flags.ranks_per_node
+                    ? NodesError(ranks, per_node)
+                    : Format("--ranks {}: they do not fill the topology's nodes of {} ranks; give "
+                             "--ranks-per-node as well",
+                             ranks, per_node));
   if (ranks == topology.world_size && per_node == topology.local_world_size) return;
   topology.world_size = ranks;
   topology.local_world_size = per_node;

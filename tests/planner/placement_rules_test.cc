@@ -109,6 +109,16 @@ TEST_F(RulesTest, ATableIsWhereItIsByWhateverName) {
     EXPECT_EQ(sharding.shards, rules.existing->tables.at(name).shards) << name;
 }
 
+TEST_F(RulesTest, TablesWhosePlaceIsNoLongerAllowedAreNamed) {
+  PlacementRules rules;
+  rules.existing = ToShardingPlan(topology, model, Plan({}).tables);
+  rules.most_moved_bytes = 0;
+  model.constraints["t0"].sharding_types = {
+      rules.existing->tables.at("t0").type == ShardingType::kRowWise ? ShardingType::kTableWise
+                                                                     : ShardingType::kRowWise};
+  EXPECT_THAT(ErrorOf(rules), HasSubstr("constraints no longer allow: t0"));
+}
+
 TEST_F(RulesTest, NewTablesMoveNothing) {
   PlacementRules rules;
   rules.existing = ToShardingPlan(topology, model, Plan({}).tables);

@@ -62,6 +62,8 @@ run 0 plan --tables tables.json --ranks 2 --ddr 0.2 --what-if ddr=0.1
 has out "no plan fits at any of these points"
 run 0 plan --tables tables.json --ranks 4 --what-if ranks=3
 lacks out "helps the most"
+fails_saying "TiB SSD for them (dense parameters and batches take" \
+  plan --tables small.json --ranks 2 --ddr 0.00001
 
 # ---- with rules, another cost model, networks, a configuration whose batch is of all ranks
 echo '{"tessera_placement_rules": 1, "rank_caps": [{"rank": 3, "ddr": 0}]}' >rules.json
@@ -82,6 +84,8 @@ run 0 plan --tables small.json --topology topology.json --what-if ranks=1,4 \
   --what-if codec=fp16,int8 --data rows.tsv
 has out "9 points by the calibrated cost model, whose machine was measured with 2 ranks; other"
 has out "fp16"
+fails_saying "ranks=3: --ranks 3: they do not fill the topology's nodes of 2 ranks" \
+  plan --tables small.json --topology topology.json --what-if ranks=3
 run 0 plan --tables small.json --topology topology.json --what-if batch=8
 lacks out "extrapolated"
 # A pipe can be read once.
