@@ -146,6 +146,12 @@ void Tape::Backward(std::span<const Variable> roots, std::span<const Tensor> gra
   TESSERA_CHECK(grads.empty() || grads.size() == roots.size(),
                 "Backward from {} variables: expected as many gradients, got {}", roots.size(),
                 grads.size());
+  for (const Variable& root : roots)
+    TESSERA_CHECK(
+        !root || !root.impl_->of_op || !root.grad().defined(),
+        "Backward from a result of shape {} that has a gradient already, of another tape: "
+        "keep that gradient, call ZeroGrad, and give it to Backward",
+        root.shape());
   const NoGrad no_grad(ctx_);
   for (size_t i = 0; i < roots.size(); ++i) Seed(roots[i], grads.empty() ? Tensor() : grads[i]);
   used_ = true;

@@ -206,6 +206,11 @@ int64_t Tensor::row_stride() const {
   return strides_[0];
 }
 
+int64_t Tensor::NoDim(int i) const {
+  TESSERA_CHECK(!defined(), "dimension {} of a tensor {}", i, shape_);
+  return 0;
+}
+
 Tensor Tensor::Narrow(int dim, int64_t start, int64_t length) const {
   TESSERA_CHECK(dim >= 0 && dim < rank(), "Narrow along dimension {} of a tensor {}", dim, shape_);
   TESSERA_CHECK(start >= 0 && length >= 0 && length <= shape_[dim] && start <= shape_[dim] - length,
@@ -228,7 +233,7 @@ Tensor Tensor::Reshape(const Shape& shape) const {
     if (full[i] == -1 && unknown < 0)
       unknown = i;
     else
-      fits = !__builtin_mul_overflow(known, full[i], &known) && fits;
+      fits = full[i] >= 0 && !__builtin_mul_overflow(known, full[i], &known) && fits;
   }
   TESSERA_CHECK(fits, "Reshape of a tensor {} to {}", shape_, shape);
   if (unknown >= 0) full[unknown] = known == 0 ? 0 : numel() / known;

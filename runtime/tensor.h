@@ -84,7 +84,14 @@ class Tensor {
   const Shape& shape() const { return shape_; }
   const Shape& strides() const { return strides_; }  // in elements
   int rank() const { return shape_.rank(); }
-  int64_t dim(int i) const { return shape_[i < 0 ? i + rank() : i]; }
+  // The extent of dimension i, counted from the end where i is negative; 0 of an undefined tensor.
+  // Throws Error if a defined one has no such dimension.
+  int64_t dim(int i) const {
+    const int d = i < 0 ? i + rank() : i;
+    if (d < 0 || d >= rank()) [[unlikely]]
+      return NoDim(i);
+    return shape_[d];
+  }
   int64_t numel() const { return shape_.numel(); }
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
@@ -157,6 +164,8 @@ class Tensor {
   static std::shared_ptr<Storage> AllocateRecorded(internal::Capture& capture, Allocator& allocator,
                                                    Device device, const Stream& stream,
                                                    int64_t bytes);
+  // The answer of dim(i) where there is no such dimension.
+  int64_t NoDim(int i) const;
   // Host memory that recorded work may read: this, or a pinned copy.
   Tensor Recordable(const Stream& stream) const;
   const Stream& storage_stream() const;

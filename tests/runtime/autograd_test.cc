@@ -170,6 +170,24 @@ TEST_P(AutogradTest, TapesNest) {
   EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(8));
 }
 
+// d(x⁴)/dx = 4·2³.
+TEST_P(AutogradTest, AnInnerTapesGradientIsGivenToTheOuterOne) {
+  const Variable x = Leaf({2});
+  Tape outer(ctx());
+  Variable y = Product(ctx(), x, x);
+  {
+    Tape inner(ctx());
+    inner.Backward(Product(ctx(), y, y));
+  }
+  const Tensor left = y.grad();
+  EXPECT_THAT(left.ToVector<float>(), ElementsAre(8));
+  EXPECT_THAT([&] { outer.Backward(y, left); },
+              ThrowsMessage<Error>(HasSubstr("has a gradient already")));
+  y.ZeroGrad();
+  outer.Backward(y, left);
+  EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(32));
+}
+
 TEST_P(AutogradTest, ARootThatAnotherTapeRecordedIsRefused) {
   const Variable x = Leaf({1});
   Tape outer(ctx());

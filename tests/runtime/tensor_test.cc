@@ -113,6 +113,10 @@ TEST_P(TensorTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(t.Narrow(1, 3, 2), Error);
   EXPECT_THROW(t.Narrow(0, -1, 2), Error);
   EXPECT_THROW(t.Reshape({5, -1}), Error);
+  EXPECT_THROW(t.Reshape({-3, -4}), Error);
+  EXPECT_EQ(t.dim(-2), 3);
+  EXPECT_THROW((void)t.dim(2), Error);
+  EXPECT_THROW((void)t.dim(-3), Error);
   EXPECT_THROW(t.Narrow(1, 0, 2).Reshape({6}), Error);
   EXPECT_THROW(t.Narrow(1, 0, 2).span<float>(), Error);
   EXPECT_THROW(Tensor::Empty(ctx(), {-1}), Error);
