@@ -114,6 +114,19 @@ double WarmupSchedule::MultiplierAt(int64_t iteration, int64_t stage) const {
   return multiplier;
 }
 
+void WarmupSchedule::CheckFactors() const {
+  int64_t begin = 0;
+  for (int64_t stage = 0; stage + 1 < std::ssize(stages_); ++stage) {
+    const WarmupStage& s = stages_[static_cast<size_t>(stage)];
+    for (const int64_t iteration : {begin, s.max_iters})
+      TESSERA_CHECK(MultiplierAt(iteration, stage) >= 0,
+                    "warmup stage {} ({}): the learning rate's factor at iteration {} is {}; "
+                    "expected at least 0",
+                    stage, s.policy, iteration, MultiplierAt(iteration, stage));
+    begin = s.max_iters + 1;
+  }
+}
+
 void WarmupSchedule::Step() {
   const bool next = iteration_ + 1 > stages_[static_cast<size_t>(stage_)].max_iters;
   SetPosition(iteration_ + 1, stage_ + (next ? 1 : 0));

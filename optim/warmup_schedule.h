@@ -53,6 +53,10 @@ class WarmupSchedule {
   // is inv_sqrt, a period is below 1 or an interpolation has no length.
   explicit WarmupSchedule(std::vector<WarmupStage> stages = {});
 
+  // Throws Error, naming the stage and the iteration, if the factor is negative or no finite number
+  // where a stage begins or ends.
+  void CheckFactors() const;
+
   // After one more step. Throws Error, and stays where it is, for a rate that is no finite number.
   void Step();
   // The factor that the base rate is multiplied by in the current iteration.

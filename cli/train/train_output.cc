@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <utility>
+#include <variant>
 
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
@@ -15,7 +16,9 @@
 #include "cli/train/idle_settings.h"
 #include "cli/train/progress.h"
 #include "cli/train/train_report.h"
+#include "optim/any_rule.h"
 #include "runtime/base/isa.h"
+#include "runtime/base/joined.h"
 #include "runtime/files/files.h"
 #include "train/run/evaluation_schedule.h"
 
@@ -199,8 +202,24 @@ void SayIfProductsAreSlow(const Context& ctx) {
         "train.dense_products=library, which gives other last bits");
 }
 
+// Whether (1 − β2)·g² of a small gradient is below the least number of the states.
+bool LosesSecondMoments(const EmbeddingBagConfig& table) {
+  const AnyRule& rule = table.optimizer;
+  return table.state_type == DType::kF16 &&
+         (std::holds_alternative<Adam>(rule) || std::holds_alternative<AdamW>(rule) ||
+          std::holds_alternative<PartialRowwiseAdam>(rule));
+}
+
 void WarnOfSettings(const TrainConfig& config) {
   for (const std::string& idle : IdleSettings(config)) Warn(idle);
+  std::vector<std::string> lossy;
+  for (const EmbeddingBagConfig& table : config.tables)
+    if (LosesSecondMoments(table)) lossy.push_back(table.name);
+  if (!lossy.empty())
+    Warn(
+        Format("state_dtype f16 of {} {} beside Adam: second moments of gradients below some 0.005 "
+               "come to 0, and the training may diverge; bf16 keeps them",
+               lossy.size() == 1 ? "table" : "tables", internal::JoinedFirst(lossy, 4)));
 }
 
 void WarnOfRows(const TrainFlags& flags, const TrainConfig& config) {

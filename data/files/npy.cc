@@ -115,6 +115,10 @@ NpyHeader ParseNpyHeader(std::string_view bytes) {
     text.Expect(":");
     if (key == "descr")
       header.dtype = ParseType(text.Quoted());
+    else if (key == "fortran_order" && text.Take("True"))
+      TESSERA_FAIL(
+          "the elements lie column by column (fortran_order): save them as "
+          "numpy.ascontiguousarray has them");
     else if (key == "fortran_order")
       text.Expect("False");
     else if (key == "shape")

@@ -73,6 +73,9 @@ run 0 train --config small.json --train-rows 0:512 --set 'tables[0].stochastic_r
   --set optimizer.sparse.name=sgd --set 'tables[1].state_dtype=f16'
 has err "stochastic_rounding of table a changes nothing: rows of f32 are not rounded"
 has err "state_dtype of table b changes nothing: the optimizer has no states"
+run 0 train --config small.json --train-rows 0:512 --set 'tables[0].state_dtype=f16' \
+  --set optimizer.sparse.name=adam
+has err "state_dtype f16 of table a beside Adam: second moments"
 
 # ---- a wrong type hides no other key
 cat >wrong.json <<'END'

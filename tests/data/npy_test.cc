@@ -79,7 +79,8 @@ TEST(Npy, BadFilesAreErrors) {
   has(OneRow().substr(0, 130), "bytes of [1, 3] of f32");
   has(OneRow() + "x", "bytes of [1, 3] of f32");
   has(OneRow().substr(0, 60), "length of the header");
-  has(Header("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }"), "expected 'False'");
+  has(Header("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }"),
+      "column by column (fortran_order)");
   has(Header("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"), "got '|O'");
   has(Header("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }"), "expected a length");
   has(Header("{'what': 3}"), "unknown key 'what'");

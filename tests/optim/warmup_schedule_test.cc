@@ -128,6 +128,19 @@ TEST(WarmupSchedule, RefusesStagesThatMakeNoSense) {
   error_of({{.max_iters = 5, .lr_scale = INFINITY}}, "lr_scale inf");
 }
 
+TEST(WarmupSchedule, FindsFactorsThatNoRateCanHave) {
+  const auto check = [](const WarmupStage& second) {
+    WarmupSchedule({{.policy = kConstant, .max_iters = 2, .value = 0}, second}).CheckFactors();
+  };
+  EXPECT_NO_THROW(check({.policy = kPoly, .max_iters = 6, .value = 2, .decay_iters = 4}));
+  EXPECT_THAT([&] { check({.policy = kPoly, .max_iters = 6, .value = 0.5, .decay_iters = 4}); },
+              ThrowsMessage<Error>(HasSubstr("stage 1 (poly): the learning rate's factor at "
+                                             "iteration 6 is ")));
+  WarmupStage line{.policy = kInterpolate, .max_iters = 20, .value = 0.1, .end_value = 0.8};
+  line.start_interpolating_iters = 9;
+  EXPECT_THAT([&] { check(line); }, ThrowsMessage<Error>(HasSubstr("at iteration 3 is -")));
+}
+
 // 0 to a negative power, and the root of a negative number.
 TEST(WarmupSchedule, RefusesRatesThatAreNoNumbersAndStays) {
   for (const WarmupStage stage :

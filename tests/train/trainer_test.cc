@@ -340,6 +340,21 @@ TEST(Trainer, DivergenceIsAnError) {
                        "the loss of step 1 is nan: the training diverged"));
 }
 
+TEST(Trainer, DivergenceInTheLastStepIsFoundByTheEvaluation) {
+  TrainConfig config = SmallConfig();
+  config.data.rows = config.batch_size;
+  config.epochs = 1;
+  Context ctx({.threads = 1, .seed = 3});
+  Trainer trainer(ctx, config);
+  TrainingRunOptions options;
+  options.on_step = [&](const StepReport&) {
+    trainer.model().Parameters().back().variable.value().Fill(
+        ctx, std::numeric_limits<double>::quiet_NaN());
+  };
+  EXPECT_TRUE(Contains(ErrorOf([&] { RunTraining(trainer, DataSets(config, {}), options); }),
+                       "evaluation: the loss after step 1 is nan: the training diverged"));
+}
+
 TEST(Trainer, DenseTablesAreTrainedByTheDenseOptimizer) {
   TrainConfig config = SmallConfig();
   config.tables[0].optimizer = Dense{};

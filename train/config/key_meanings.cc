@@ -19,7 +19,10 @@ constexpr KeyMeaning kMeanings[] = {
      "The features whose ids name rows of this table. Several tables may name one feature."},
     {"tables[].pooling", "How the rows of the ids of one example become one: SUM or MEAN."},
     {"tables[].dtype", "The number format in which the rows are stored."},
-    {"tables[].state_dtype", "The number format in which the optimizer's state is stored."},
+    {"tables[].state_dtype",
+     "The number format in which the optimizer's state is stored. f16 loses second moments of "
+     "adam, "
+     "adamw and partial_rowwise_adam where gradients are below some 0.005: take bf16 there."},
     {"tables[].stochastic_rounding",
      "Whether an updated 16-bit row is rounded up or down by chance, rather than to the nearest "
      "number."},
@@ -239,7 +242,8 @@ constexpr KeyMeaning kMeanings[] = {
     {"optimizer.warmup[].decay_iters",
      "decay_iters of the policy's formula. Without it: 1 for step, max_iters for poly."},
     {"optimizer.warmup[].sgdr_period", "Steps between two restarts."},
-    {"optimizer.warmup[].start_interpolating_iters", "The step at which value is the factor."},
+    {"optimizer.warmup[].start_interpolating_iters",
+     "The step at which value is the factor; before it the same line goes on."},
     {"optimizer.warmup[].end_value", "The factor at max_iters."},
     {"optimizer.gradient_clipping", "Clipping of the gradients of the dense parameters."},
     {"optimizer.gradient_clipping.mode",
@@ -331,7 +335,9 @@ constexpr KeyMeaning kMeanings[] = {
     {"data.labels[].name", "What tasks call it."},
     {"data.labels[].from", "Its column. Without it: the name."},
     {"data.labels[].missing",
-     "What a row without it is: a number, \"skip\" (left out), or \"error\"."},
+     "What a row without it is: a number, \"skip\" (the row stays, and tasks of this label leave "
+     "it "
+     "out), or \"error\"."},
     {"data.labels[].at_least", "If given: numbers from it on become 1, others 0."},
     {"data.weight", "The column of the rows' weights in loss and metrics. Without it: 1."},
     {"data.time", "The column of the rows' time."},

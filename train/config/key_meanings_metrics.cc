@@ -20,7 +20,8 @@ constexpr KeyMeaning kMetricMeanings[] = {
     {"metrics.rec_metrics.*.window_size",
      "Examples of the window, shared by all ranks; it has at most "
      "1,000 batches."},
-    {"metrics.rec_metrics.*.include_logloss", "Whether the log loss is reported, too."},
+    {"metrics.rec_metrics.*.include_logloss",
+     "Whether the log loss is reported, too: in bits, as TorchRec has it."},
     {"metrics.rec_metrics.*.allow_missing_label_with_zero_weight",
      "Whether the value is 1e-12 rather than NaN while all weights are 0."},
     {"metrics.rec_metrics.*.apply_bin", "Whether labels from 0.039 on are 1, and others 0."},

@@ -93,7 +93,7 @@ void ReadWarmup(JsonObject& optimizers, std::vector<WarmupStage>& stages) {
                        });
   if (!good || optimizers.describes() || optimizers.problems()->In(where)) return;
   try {
-    WarmupSchedule{stages};
+    WarmupSchedule(stages).CheckFactors();
   } catch (const Error& error) {
     throw Error(Format("{}: {}", where, error.what()));
   }

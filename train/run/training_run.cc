@@ -1,6 +1,7 @@
 #include "train/run/training_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -272,6 +273,12 @@ class TrainingRun {
           Format("there are no rows for evaluation{}; {}",
                  data_.split() ? Format(": data.split, {}, keeps none", *data_.split()) : "",
                  SavedText()));
+    for (const NamedTaskValues& task : values.tasks)
+      if (task.values.weight > 0 && std::isnan(task.values.loss(task.loss)))
+        throw Error(
+            Format("evaluation: the loss after step {} is nan: the training diverged; try smaller "
+                   "learning rates; {}",
+                   trainer_.progress().step, SavedText()));
     if (metrics_) metrics_->EndEvaluation(at, values.loss);
     return values;
   }
