@@ -52,7 +52,7 @@ void FusedOptimizer::SetLearningRate(double lr) {
 }
 
 std::map<std::string, Tensor> FusedOptimizer::NumbersOf(int table) const {
-  return internal::FusedNumbersOf(tables_.rule(table), tables_.iter(table), tables_.max_counter());
+  return internal::FusedNumbersOf(tables_.rule(table), tables_.iter(table));
 }
 
 std::map<std::string, Tensor> FusedOptimizer::StatesOf(int table) const {
@@ -87,6 +87,7 @@ void FusedOptimizer::LoadStateDict(Context& ctx, const OptimizerStateDict& state
   CheckStateDict(state);
   tables_.caches().Flush(ctx);
   tables_.caches().Reset(ctx);
+  tables_.rows().TouchAll();
   const auto iter_of = [&](int table) { return internal::IterOf(state.at(KeyOf(table))); };
   int64_t forwards = 0;  // of all tables together: none was without the others
   for (const int table : updated_) forwards = std::max(forwards, iter_of(table));
@@ -96,8 +97,7 @@ void FusedOptimizer::LoadStateDict(Context& ctx, const OptimizerStateDict& state
     for (const OptimizerState& s : tables_.optimizer_states(table))
       s.tensor.CopyFrom(ctx, given.at(s.name));
     tables_.set_iter(table, iter_of(table));
-    if (std::holds_alternative<CounterRowwiseAdagrad>(tables_.rule(table)))
-      tables_.set_max_counter(internal::MaxCounterOf(given));
+    tables_.set_max_counter(table, internal::MaxCounterOf(given));
   }
 }
 

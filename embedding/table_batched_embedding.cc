@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "embedding/table/fused_states.h"
 #include "embedding/table/rule_sweeps.h"
 #include "embedding/table_forward.h"
 #include "runtime/base/hash.h"
@@ -237,23 +238,21 @@ void TableBatchedEmbedding::set_iter(int index, int64_t iter) {
 
 float TableBatchedEmbedding::max_counter() const {
   float largest = 1;
-  for (const EmbeddingTable& table : state_->tables)
-    if (const auto* rule = std::get_if<CounterRowwiseAdagrad>(&table.config.optimizer))
-      largest = std::max(largest, rule->max_counter);
+  for (int t = 0; t < num_tables(); ++t) largest = std::max(largest, max_counter(t));
   return largest;
 }
+float TableBatchedEmbedding::max_counter(int index) const {
+  return internal::MaxCounterOf(state_->at(index).config.optimizer);
+}
 void TableBatchedEmbedding::set_max_counter(float max_counter) {
-  TESSERA_CHECK(max_counter > 0, "max_counter {}; expected above 0", max_counter);
-  for (EmbeddingTable& table : state_->tables)
-    if (auto* rule = std::get_if<CounterRowwiseAdagrad>(&table.config.optimizer))
-      rule->max_counter = max_counter;
+  for (int t = 0; t < num_tables(); ++t) set_max_counter(t, max_counter);
+}
+void TableBatchedEmbedding::set_max_counter(int index, float max_counter) {
+  internal::SetMaxCounter(state_->at(index).config.optimizer, max_counter);
 }
 
 float TableBatchedEmbedding::LargestCounterSync(Context& ctx) const {
   return internal::LargestCounterSync(ctx, *state_);
-}
-void TableBatchedEmbedding::RenewMaxCounter(int64_t step, float max_counter) {
-  internal::SetMaxCounter(*state_, step, max_counter);
 }
 
 int64_t TableBatchedEmbedding::bounds_check_warnings() const {

@@ -103,8 +103,9 @@ class TableBatchedEmbedding {
   void SetLearningRate(float lr);
   void SetLearningRate(int index, float lr);
   void SetLearningRateScale(int index, float scale);
-  // A frozen table keeps rows and states as they are (and a Dense one gets no gradient); its
-  // counter goes on, and gradients of per-sample weights flow.
+  // Backward leaves a frozen table's rows and states as they are (and a Dense one gets no gradient);
+  // its counter goes on, and gradients of per-sample weights flow. Rows that raw ids or in-training
+  // pruning give to other ids start anew all the same.
   void SetFrozen(int index, bool frozen);
   bool frozen(int index) const;
 
@@ -114,15 +115,15 @@ class TableBatchedEmbedding {
   int64_t iter(int index) const;
   void set_iter(int64_t iter);
   void set_iter(int index, int64_t iter);
-  // The largest of the CounterRowwiseAdagrad rules' max_counter, which training forwards renew;
-  // 1 without such a table. Setting it sets all of them, as after a checkpoint.
+  // The max_counter of a table's CounterRowwiseAdagrad, which training forwards renew; 1 with another
+  // rule, where setting it does nothing. Without an index: the largest of all; sets all.
   float max_counter() const;
+  float max_counter(int index) const;
   void set_max_counter(float max_counter);
+  void set_max_counter(int index, float max_counter);
   // Returns the max_counter that these rules would take now: the largest count of a row, plus 1; 1
   // without such a table. Waits for the device.
   float LargestCounterSync(Context& ctx) const;
-  // Where several ranks share it: sets the max_counter of the rules that take it anew in `step`.
-  void RenewMaxCounter(int64_t step, float max_counter);
   // Findings of the bounds check in mode WARNING so far: how many; by feature, with examples. Both
   // wait for the device, which steps do not.
   int64_t bounds_check_warnings() const;

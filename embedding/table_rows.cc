@@ -113,4 +113,9 @@ std::shared_ptr<TouchedRows> TableRows::Track(Context& ctx, int index) const {
   return table.touched;
 }
 
+void TableRows::TouchAll() const {
+  for (const EmbeddingTable& table : state_->tables)
+    if (table.touched) table.touched->TouchAll();
+}
+
 }  // namespace tessera

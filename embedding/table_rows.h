@@ -63,6 +63,8 @@ class TableRows {
   // The table's rows that change from now on, which embedding/deltas/model_delta_tracker.h reads;
   // the same object for all who ask.
   std::shared_ptr<TouchedRows> Track(Context& ctx, int index) const;
+  // Counts all rows of all tables as changed: for who loads them by other ways than these calls.
+  void TouchAll() const;
 
  private:
   std::shared_ptr<internal::TablesState> state_;

@@ -260,6 +260,7 @@ void EmbeddingModel::Take(Context& ctx, const TensorsByName& given) {
   if (sharded() == nullptr) {
     embedding_bag_collection().tables().caches().Flush(ctx);
     embedding_bag_collection().tables().caches().Reset(ctx);
+    embedding_bag_collection().tables().rows().TouchAll();
   }
   for (const NamedTensor& target : StateDict()) {
     const auto found = given.find(target.name);

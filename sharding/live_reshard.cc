@@ -34,9 +34,9 @@ void ReshardTables(Context& ctx, ShardedTables& from, ShardedTables& to) {
     for (const ShardPart part : {ShardPart::kWeights, ShardPart::kStates})
       MoveShards(ctx, from.comm(), table.name, {from.plan().tables.at(table.name), old_shards},
                  {to.plan().tables.at(table.name), new_shards}, part);
-  to.ResetCaches(ctx);
+  to.ForgetOldRows(ctx);
   to.set_iter(from.iter());
-  to.set_max_counter(from.LargestCounterSync(ctx));
+  for (int t = 0; t < std::ssize(from.tables()); ++t) to.set_max_counter(t, from.max_counter(t));
 }
 
 }  // namespace tessera

@@ -75,7 +75,6 @@ void ShardedFusedOptimizer::SetLearningRate(double lr) {
 OptimizerStateDict ShardedFusedOptimizer::StateDict() const {
   tables_.Flush(ctx_);
   const std::vector<ShardTensors> held = ShardTensorsOf(tables_);
-  const float max_counter = tables_.LargestCounterSync(ctx_);
   OptimizerStateDict state;
   for (int g = 0; g < num_groups(); ++g) {
     const BaseEmbeddingConfig& table = TableOf(g);
@@ -85,7 +84,7 @@ OptimizerStateDict ShardedFusedOptimizer::StateDict() const {
     MoveShards(ctx_, tables_.comm(), table.name, {tables_.plan().tables.at(table.name), held},
                internal::WholeOnEveryRank(tables_, table, {}, whole), ShardPart::kStates);
     auto& states = state[KeyOf(table)];
-    states = internal::FusedNumbersOf(table.optimizer, tables_.iter(), max_counter);
+    states = internal::FusedNumbersOf(table.optimizer, tables_.iter());
     for (const OptimizerState& s : whole) states[s.name] = s.tensor;
   }
   return state;
@@ -97,7 +96,7 @@ void ShardedFusedOptimizer::CheckStateDict(const OptimizerStateDict& state) cons
   for (int g = 0; g < num_groups(); ++g) {
     const BaseEmbeddingConfig& table = TableOf(g);
     std::vector<internal::ExpectedState> expected = TensorStatesOf(table);
-    for (const auto& [name, number] : internal::FusedNumbersOf(table.optimizer, 0, 1))
+    for (const auto& [name, number] : internal::FusedNumbersOf(table.optimizer, 0))
       expected.push_back({name, number.shape(), number.dtype()});
     internal::CheckFusedStates(KeyOf(table), state.at(KeyOf(table)), expected);
   }
@@ -111,7 +110,6 @@ void ShardedFusedOptimizer::LoadStateDict(Context& ctx, const OptimizerStateDict
   tables_.Flush(ctx);
   const std::vector<ShardTensors> held = ShardTensorsOf(tables_);
   int64_t iter = 0;
-  float max_counter = 1;
   for (int g = 0; g < num_groups(); ++g) {
     const BaseEmbeddingConfig& table = TableOf(g);
     const std::map<std::string, Tensor>& given = state.at(KeyOf(table));
@@ -122,12 +120,11 @@ void ShardedFusedOptimizer::LoadStateDict(Context& ctx, const OptimizerStateDict
                internal::WholeOnEveryRank(tables_, table, {}, std::move(whole)),
                {tables_.plan().tables.at(table.name), held}, ShardPart::kStates);
     iter = std::max(iter, internal::IterOf(given));
-    max_counter = std::max(max_counter, internal::MaxCounterOf(given));
+    tables_.set_max_counter(updated_[static_cast<size_t>(g)], internal::MaxCounterOf(given));
   }
-  tables_.ResetCaches(ctx);
+  tables_.ForgetOldRows(ctx);
   if (num_groups() == 0) return;
   tables_.set_iter(iter);
-  tables_.set_max_counter(max_counter);
 }
 
 }  // namespace tessera

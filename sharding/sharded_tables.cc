@@ -5,6 +5,7 @@
 
 #include "comm/leader.h"
 #include "embedding/lookup/feature_ids.h"
+#include "embedding/table/fused_states.h"
 #include "embedding/table/own_batches.h"
 #include "embedding/table/rule_sweeps.h"
 #include "runtime/base/build_id.h"
@@ -254,11 +255,17 @@ void ShardedTables::BeginStep(Context& ctx) {
     return internal::RenewsMaxCounter(table.optimizer, iter_);
   };
   if (std::ranges::none_of(tables_, renews)) return;
+  const float largest = LargestCounterSync(ctx);
+  for (int t = 0; t < std::ssize(tables_); ++t)
+    if (renews(tables_[static_cast<size_t>(t)])) set_max_counter(t, largest);
+}
+
+float ShardedTables::LargestCounterSync(Context& ctx) const {
   float largest = 1;
   for (const TableBatchedEmbedding* part : parts())
     largest = std::max(largest, part->LargestCounterSync(ctx));
-  largest = LargestOverRanksSync(ctx, largest);
-  for (TableBatchedEmbedding* part : parts()) part->RenewMaxCounter(iter_, largest);
+  const Tensor mine = Tensor::Full(ctx, {1}, largest);
+  return comm_.AllReduce(ctx, mine, ReduceOp::kMax, "counters").Wait().ToVector<float>()[0];
 }
 
 Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
@@ -329,6 +336,11 @@ void ShardedTables::ResetCaches(Context& ctx) const {
   for (TableBatchedEmbedding* part : parts()) part->caches().Reset(ctx);
 }
 
+void ShardedTables::ForgetOldRows(Context& ctx) const {
+  ResetCaches(ctx);
+  for (TableBatchedEmbedding* part : parts()) part->rows().TouchAll();
+}
+
 void ShardedTables::Prefetch(Context& ctx, const InputDist& input) {
   CheckRemapped(input);
   if (own_) own_->caches().Prefetch(ctx, input.received().kjt);
@@ -376,19 +388,20 @@ void ShardedTables::set_iter(int64_t iter) {
   for (TableBatchedEmbedding* part : parts()) part->set_iter(iter);
 }
 
+float ShardedTables::max_counter(int table) const {
+  return internal::MaxCounterOf(tables_.at(static_cast<size_t>(table)).optimizer);
+}
 float ShardedTables::max_counter() const {
   float largest = 1;
-  for (const TableBatchedEmbedding* part : parts())
-    largest = std::max(largest, part->max_counter());
+  for (int t = 0; t < std::ssize(tables_); ++t) largest = std::max(largest, max_counter(t));
   return largest;
 }
-void ShardedTables::set_max_counter(float max_counter) {
-  for (TableBatchedEmbedding* part : parts()) part->set_max_counter(max_counter);
-}
-
-float ShardedTables::LargestOverRanksSync(Context& ctx, float number) const {
-  const Tensor mine = Tensor::Full(ctx, {1}, number);
-  return comm_.AllReduce(ctx, mine, ReduceOp::kMax, "counters").Wait().ToVector<float>()[0];
+void ShardedTables::set_max_counter(int table, float max_counter) {
+  BaseEmbeddingConfig& config = tables_.at(static_cast<size_t>(table));
+  internal::SetMaxCounter(config.optimizer,
+                          max_counter);  // of a rank that holds no part of it, too
+  for (const HeldShard& held : shards())
+    if (held.table == config.name) held.tables->set_max_counter(held.index, max_counter);
 }
 
 }  // namespace tessera

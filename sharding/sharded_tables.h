@@ -134,6 +134,8 @@ class ShardedTables {
   // Flush and reset the caches of all parts() (embedding/table_caches.h).
   void Flush(Context& ctx) const;
   void ResetCaches(Context& ctx) const;
+  // Resets caches and counts all rows as changed (TableRows::TouchAll), where they were loaded.
+  void ForgetOldRows(Context& ctx) const;
   // lr times the table's lr_scale, for every table; lr itself, for one, in the order of tables().
   // Every rank sets the same rates. REQUIRES: a table that is there.
   void SetLearningRate(float lr);
@@ -141,12 +143,11 @@ class ShardedTables {
   // Steps so far, as t of the rules: the same on every rank. set_iter sets that of every table.
   int64_t iter() const;
   void set_iter(int64_t iter);
-  // The largest of this rank's parts: of the rows of all ranks, as training forwards renew it.
+  // The max_counter of a table's rule, in the order of tables(), and the largest of all, as
+  // TableBatchedEmbedding::max_counter; the same on every rank.
+  float max_counter(int table) const;
   float max_counter() const;
-  void set_max_counter(float max_counter);
-  // The largest max_counter of the ranks: one that has no table with counters has 1. Every rank
-  // calls.
-  float LargestCounterSync(Context& ctx) const { return LargestOverRanksSync(ctx, max_counter()); }
+  void set_max_counter(int table, float max_counter);
   // Findings of the bounds check of this rank's own ids in mode WARNING; waits for the device.
   BoundsCheckReport bounds_check_report() const { return findings_.ReportSync(); }
 
@@ -156,7 +157,7 @@ class ShardedTables {
   std::vector<DistFeature> ReadFeatures(Context& ctx, const KeyedJaggedTensor& kjt);
   void CheckRemapped(const InputDist& input) const;
   void BeginStep(Context& ctx);
-  float LargestOverRanksSync(Context& ctx, float number) const;
+  float LargestCounterSync(Context& ctx) const;
   bool dedups() const { return options_.sharding.dedup_ids != IdDedup::kNone; }
 
   Communicator& comm_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "embedding/table/fused_states.h"
 #include "runtime/base/check.h"
 #include "sharding/checkpoint/save_checkpoint.h"
 
@@ -22,17 +23,15 @@ std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables) {
   return shards;
 }
 
-CheckpointInfo CheckpointInfoOf(Context& ctx, const ShardedTables& tables,
-                                const std::string& parameter_prefix,
+CheckpointInfo CheckpointInfoOf(const ShardedTables& tables, const std::string& parameter_prefix,
                                 std::map<std::string, std::string> metadata) {
-  const float max_counter = tables.LargestCounterSync(ctx);
   CheckpointInfo info{.plan = tables.plan(), .tables = {}, .metadata = std::move(metadata)};
   for (const BaseEmbeddingConfig& t : tables.tables())
     info.tables.push_back({.shape = {t.name, t.num_embeddings, t.embedding_dim},
                            .parameter = parameter_prefix + t.name + ".weight",
                            .rule = RuleName(t.optimizer),
                            .iter = tables.iter(),
-                           .max_counter = max_counter});
+                           .max_counter = internal::MaxCounterOf(t.optimizer)});
   return info;
 }
 
@@ -41,31 +40,31 @@ void SaveTables(Context& ctx, const std::string& folder, ShardedTables& tables,
                 std::map<std::string, std::string> metadata, std::span<const NamedTensor> own) {
   tables.Flush(ctx);
   SaveShardedCheckpoint(ctx, tables.comm(), folder,
-                        CheckpointInfoOf(ctx, tables, parameter_prefix, std::move(metadata)),
+                        CheckpointInfoOf(tables, parameter_prefix, std::move(metadata)),
                         ShardTensorsOf(tables), whole, own);
 }
 
 void LoadTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables,
                 bool with_states) {
   int64_t iter = 0;
-  float max_counter = 1;
   for (const BaseEmbeddingConfig& t : tables.tables()) {
     const CheckpointTable& saved = checkpoint.table(t.name);
     TESSERA_CHECK(!with_states || saved.rule == RuleName(t.optimizer),
                   "{}: rule of table {}: expected {}, got {}", checkpoint.folder(), t.name,
                   RuleName(t.optimizer), saved.rule);
     iter = std::max(iter, saved.iter);
-    max_counter = std::max(max_counter, saved.max_counter);
   }
   tables.Flush(ctx);
   std::vector<ShardTensors> shards = ShardTensorsOf(tables);
   if (!with_states)
     for (ShardTensors& shard : shards) shard.states.clear();
   LoadShards(ctx, checkpoint, shards);
-  tables.ResetCaches(ctx);
+  tables.ForgetOldRows(ctx);
   if (!with_states) return;
   tables.set_iter(iter);
-  tables.set_max_counter(max_counter);
+  for (int t = 0; t < std::ssize(tables.tables()); ++t)
+    tables.set_max_counter(
+        t, checkpoint.table(tables.tables()[static_cast<size_t>(t)].name).max_counter);
 }
 
 }  // namespace tessera

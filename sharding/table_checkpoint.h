@@ -18,8 +18,7 @@ std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables);
 
 // Returns what a checkpoint says about the tables. parameter_prefix + table + ".weight" is a
 // table's name in an unsharded model. Every rank calls.
-CheckpointInfo CheckpointInfoOf(Context& ctx, const ShardedTables& tables,
-                                const std::string& parameter_prefix,
+CheckpointInfo CheckpointInfoOf(const ShardedTables& tables, const std::string& parameter_prefix,
                                 std::map<std::string, std::string> metadata = {});
 
 // Saves the tables, `whole`, which is the same on all ranks, and `own`, which this rank alone has.

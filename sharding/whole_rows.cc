@@ -47,7 +47,7 @@ void TakeWholeRows(Context& ctx, ShardedTables& tables, const std::string& param
     MoveShards(ctx, tables.comm(), table.name, internal::WholeOnEveryRank(tables, table, whole, {}),
                {tables.plan().tables.at(table.name), held}, ShardPart::kWeights);
   }
-  tables.ResetCaches(ctx);
+  tables.ForgetOldRows(ctx);
 }
 
 }  // namespace tessera

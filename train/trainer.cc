@@ -378,9 +378,15 @@ EvaluationValues Trainer::ValuesOf(const EvaluationMeter& meter) {
 
 TrainingProgress Trainer::progress() const {
   TrainingProgress progress = progress_;
+  progress.max_counters.clear();
   const auto ask = [&](const auto& tables) {
     progress.iter = tables.iter();
     progress.max_counter = tables.max_counter();
+    for (size_t t = 0; t < config_.tables.size(); ++t)
+      if (std::holds_alternative<CounterRowwiseAdagrad>(config_.tables[t].optimizer))
+        progress.max_counters[config_.tables[t].name] = tables.max_counter(static_cast<int>(t));
+    std::erase_if(progress.max_counters,
+                  [&](const auto& own) { return own.second == progress.max_counter; });
   };
   if (model_.sharded() != nullptr)
     ask(model_.sharded()->tables());

@@ -193,8 +193,6 @@ class Trainer {
   void OnFirstGroup(const std::function<void()>& fn);
   // This rank's shards of tables; `own` gets what the rank alone has beside them.
   std::vector<ShardTensors> MyShards(std::vector<NamedTensor>& own);
-  // Progress with the largest counter of all ranks. Every rank calls.
-  TrainingProgress SavedProgress();
   // Everything that a checkpoint has.
   std::vector<NamedTensor> SavedState(const std::vector<NamedTensor>& metrics);
   void BeginChanges();

@@ -85,12 +85,6 @@ std::vector<NamedTensor> Trainer::SavedState(const std::vector<NamedTensor>& met
   return state;
 }
 
-TrainingProgress Trainer::SavedProgress() {
-  TrainingProgress saved = progress();
-  if (ranks_) saved.max_counter = model_.sharded()->tables().LargestCounterSync(ctx_);
-  return saved;
-}
-
 void Trainer::OnFirstGroup(const std::function<void()>& fn) {
   if (!ranks_->groups) return fn();
   GatherResultsSync(*comm(), "the first sharding group", [&] {
@@ -102,13 +96,13 @@ void Trainer::OnFirstGroup(const std::function<void()>& fn) {
 void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metrics) {
   AverageGroups();
   const std::vector<NamedTensor> state = SavedState(metrics);
-  const TrainingProgress saved = SavedProgress();
+  const TrainingProgress saved = progress();
   if (!ranks_) return WriteCheckpoint(ctx_, path, state, saved, ToJson(config_));
   ShardedTables& tables = model_.sharded()->tables();
   tables.Flush(ctx_);
   std::vector<NamedTensor> own;
   const std::vector<ShardTensors> shards = MyShards(own);
-  const CheckpointInfo info = CheckpointInfoOf(ctx_, tables, RankingModel::kTablePrefix,
+  const CheckpointInfo info = CheckpointInfoOf(tables, RankingModel::kTablePrefix,
                                                CheckpointMetadata(saved, ToJson(config_)));
   OnFirstGroup(
       [&] { SaveShardedCheckpoint(ctx_, ranks_->sharding(), path, info, shards, state, own); });
@@ -174,7 +168,8 @@ void Trainer::GoOnFrom(const TrainingProgress& progress) {
   groups_differ_ = false;
   const auto tell = [&](auto& tables) {
     tables.set_iter(progress.iter);
-    tables.set_max_counter(progress.max_counter);
+    for (size_t t = 0; t < config_.tables.size(); ++t)
+      tables.set_max_counter(static_cast<int>(t), progress.max_counter_of(config_.tables[t].name));
   };
   if (model_.sharded() != nullptr)
     tell(model_.sharded()->tables());

@@ -91,12 +91,11 @@ void Trainer::Save(RankCheckpoints& to, const std::vector<NamedTensor>& metrics)
   ShardedTables& tables = model_.sharded()->tables();
   tables.Flush(ctx_);
   BeginChanges();
-  const TrainingProgress saved = SavedProgress();
+  const TrainingProgress saved = progress();
   const std::string config = ToJson(config_);
-  to.Write(
-      ctx_,
-      CheckpointInfoOf(ctx_, tables, RankingModel::kTablePrefix, CheckpointMetadata(saved, config)),
-      RankStateSync(metrics, !to.position()), saved, config);
+  to.Write(ctx_,
+           CheckpointInfoOf(tables, RankingModel::kTablePrefix, CheckpointMetadata(saved, config)),
+           RankStateSync(metrics, !to.position()), saved, config);
   ClearChanges();
 }
 

@@ -140,7 +140,7 @@ struct UpdateSharding {
   // no inverse indices.
   std::function<UpdateBatch(Context&, UpdateBatch)> exchange_updates = {};
   // Whether tables of several ranks have one max_counter, which their owner renews
-  // (TableBatchedEmbedding::RenewMaxCounter), and not a training forward.
+  // (TableBatchedEmbedding::set_max_counter), and not a training forward.
   bool shares_max_counter = false;
 };
 

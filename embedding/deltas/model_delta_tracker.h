@@ -5,10 +5,11 @@
 //
 // A row is touched when the batch of an update names it (whether or not it changes), when it is
 // reset or evicted, and when a growing table adds it. A rule that changes whole tables
-// (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does so; a table
-// of the rule Dense, which others update, counts as touched always. Frozen tables and lookups touch
-// nothing. After writing through TableBatchedEmbedding::weight or optimizer_states, or updating a
-// table of the rule None, call Touch.
+// (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does so, and so do
+// calls that load or reshard tables and their optimizers; a table of the rule Dense, which others
+// update, counts as touched always. Frozen tables and lookups touch nothing. After writing through
+// TableBatchedEmbedding::weight or optimizer_states, as LoadWeights does, or updating a table of the
+// rule None, call Touch or TouchAll.
 //
 // Memory: 4 bytes a row, shared by all consumers and trackers of a table, however long a consumer
 // waits before it asks. TorchRec's MOMENTUM_DIFF, which keeps a copy of the states of each touched
@@ -65,7 +66,7 @@ class ModelDeltaTracker {
   // Clears for all consumers.
   void ClearAll();
 
-  // Marks rows that changed by other ways than an update.
+  // Marks rows that changed by other ways than an update. Ids outside the table are left out.
   void Touch(Context& ctx, int table, const Tensor& ids);
   void TouchAll(int table);
   void TouchAll();  // of all tables

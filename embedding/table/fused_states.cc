@@ -35,10 +35,20 @@ std::vector<std::pair<std::string, double>> FusedOptionsOf(const AnyRule& rule) 
   return options;
 }
 
-std::map<std::string, Tensor> FusedNumbersOf(const AnyRule& rule, int64_t iter, float max_counter) {
+float MaxCounterOf(const AnyRule& rule) {
+  const auto* counted = std::get_if<CounterRowwiseAdagrad>(&rule);
+  return counted != nullptr ? counted->max_counter : 1;
+}
+
+void SetMaxCounter(AnyRule& rule, float max_counter) {
+  TESSERA_CHECK(max_counter > 0, "max_counter {}; expected above 0", max_counter);
+  if (auto* counted = std::get_if<CounterRowwiseAdagrad>(&rule)) counted->max_counter = max_counter;
+}
+
+std::map<std::string, Tensor> FusedNumbersOf(const AnyRule& rule, int64_t iter) {
   std::map<std::string, Tensor> numbers = {{kIter, HostNumber(iter)}};
   if (std::holds_alternative<CounterRowwiseAdagrad>(rule))
-    numbers[kMaxCounter] = HostNumber(max_counter);
+    numbers[kMaxCounter] = HostNumber(MaxCounterOf(rule));
   return numbers;
 }
 

@@ -20,9 +20,14 @@ bool IsUpdatedInBackward(const AnyRule& rule);
 // "lr" first; modes by their numbers.
 std::vector<std::pair<std::string, double>> FusedOptionsOf(const AnyRule& rule);
 
+// The max_counter of a CounterRowwiseAdagrad; 1 of another rule, where setting it does nothing.
+float MaxCounterOf(const AnyRule& rule);
+// Throws Error unless it is above 0.
+void SetMaxCounter(AnyRule& rule, float max_counter);
+
 // `iter`, and with CounterRowwiseAdagrad `max_counter`: states of a table that are no tensors of
 // it.
-std::map<std::string, Tensor> FusedNumbersOf(const AnyRule& rule, int64_t iter, float max_counter);
+std::map<std::string, Tensor> FusedNumbersOf(const AnyRule& rule, int64_t iter);
 
 int64_t IterOf(const std::map<std::string, Tensor>& states);
 // 1 for a rule that has none.

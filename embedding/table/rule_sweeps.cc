@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "embedding/table/fused_states.h"
 #include "embedding/table/table_on_disk.h"
 #include "embedding/table/table_start.h"
 
@@ -21,8 +22,7 @@ void RenewMaxCounter(Context& ctx, TablesState& state) {
     return;
   const float largest = LargestCounterSync(ctx, state);
   for (EmbeddingTable& table : state.tables)
-    if (renews(table))
-      std::get<CounterRowwiseAdagrad>(table.config.optimizer).max_counter = largest;
+    if (renews(table)) SetMaxCounter(table.config.optimizer, largest);
 }
 
 // Whether the rule sweeps the table in the step that begins.
@@ -75,12 +75,6 @@ float LargestCounterSync(Context& ctx, const TablesState& state) {
     }
   });
   return largest;
-}
-
-void SetMaxCounter(TablesState& state, int64_t step, float max_counter) {
-  for (EmbeddingTable& table : state.tables)
-    if (RenewsMaxCounter(table.config.optimizer, step))
-      std::get<CounterRowwiseAdagrad>(table.config.optimizer).max_counter = max_counter;
 }
 
 void SweepForRules(Context& ctx, TablesState& state) {

@@ -20,8 +20,6 @@ bool ActsInSomeSteps(const EmbeddingTable& table);
 bool RenewsMaxCounter(const AnyRule& rule, int64_t step);
 // The max_counter of the tables' rows as they are; 1 without counters. Waits for the device.
 float LargestCounterSync(Context& ctx, const TablesState& state);
-// Gives it to the tables that renew theirs in a step.
-void SetMaxCounter(TablesState& state, int64_t step, float max_counter);
 
 // Begins a step that is counted already: renews max_counter where it is due, unless ranks share it
 // (waits for the device then), and sweeps the tables whose rules do so in this step.

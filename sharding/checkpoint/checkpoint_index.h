@@ -36,7 +36,7 @@ struct CheckpointTable {
   std::string parameter;  // its name in the state dict of an unsharded model
   std::string rule;       // RuleName of its optimizer
   int64_t iter = 0;       // its training forwards
-  float max_counter = 1;  // TableBatchedEmbedding::max_counter
+  float max_counter = 1;  // of its rule: TableBatchedEmbedding::max_counter
 };
 
 struct CheckpointInfo {

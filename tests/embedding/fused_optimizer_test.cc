@@ -218,16 +218,19 @@ TEST_P(FusedOptimizerTest, RefusesBadStateDictsAndChangesNothing) {
   EXPECT_EQ(model->collection.tables().iter(), 1);
 }
 
-TEST_P(FusedOptimizerTest, KeepsTheLargestCounter) {
-  CounterRowwiseAdagrad rule;
+TEST_P(FusedOptimizerTest, KeepsTheMaxCounterOfEachTable) {
+  CounterRowwiseAdagrad rule, smaller;
   rule.max_counter = 5;
-  EmbeddingBagCollection one(ctx(), {Config("c", "f", rule)}), other(ctx(), {Config("c", "f", {})});
+  smaller.max_counter = 0.5f;
+  EmbeddingBagCollection one(ctx(), {Config("c", "f", rule), Config("d", "f", smaller)}),
+      other(ctx(), {Config("c", "f", {})});
   FusedOptimizer fused(one.tables());
   OptimizerStateDict state = fused.StateDict();
   EXPECT_THAT(state.at("c.weight").at("max_counter").ToVector<float>(), ElementsAre(5));
   one.tables().set_max_counter(7);
   fused.LoadStateDict(ctx(), state);
-  EXPECT_EQ(one.tables().max_counter(), 5);
+  EXPECT_EQ(one.tables().max_counter(0), 5);
+  EXPECT_EQ(one.tables().max_counter(1), 0.5f);
   state["c.weight"]["max_counter"] = Tensor::Zeros(ctx(), {});
   EXPECT_THROW(fused.LoadStateDict(ctx(), state), Error);
   EXPECT_THROW(FusedOptimizer(other.tables()).LoadStateDict(ctx(), state), Error);

@@ -3,6 +3,8 @@
 // at DLRM closely.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "comm/local_communicator.h"
@@ -62,6 +64,44 @@ TEST_P(ModelsTrainer, LearnsAndGoesOnWithTheSameBits) {
   EXPECT_LT(std::accumulate(second, losses.end(), 0.0),
             std::accumulate(losses.begin(), second, 0.0));
   EXPECT_TRUE(Trained(config, 20) == Trained(config));
+}
+
+// One table never takes its max_counter anew, and the other every 3 steps.
+TEST(ModelsTrainerTest, TablesGoOnWithMaxCountersOfTheirOwn) {
+  TrainConfig config = testing::SmallConfig();
+  CounterRowwiseAdagrad often;
+  often.learning_rate_mode = CounterRateMode::kTailIdLrIncrease;
+  often.adjustment_iter = -1;
+  often.tail_id_threshold = 2;
+  often.max_counter_update_freq = 3;
+  CounterRowwiseAdagrad never = often;
+  never.max_counter_update_freq = 0;
+  never.max_counter = 0.5f;
+  config.tables[0].optimizer = often;
+  config.tables[1].optimizer = never;
+  EXPECT_TRUE(Trained(config, 20) == Trained(config));
+
+  const auto of_ranks = [&](const TrainConfig& c, const std::string& to, const std::string& from) {
+    RunLocalRanks(2, [&](Communicator& comm) {
+      CurveOf(c, TrainingRanks{&comm, testing::PlanFor(c, 2, "table_wise")}, to, from);
+    });
+  };
+  const std::string whole = TempPath("counted"), half = TempPath("counted_half"),
+                    resumed = TempPath("counted_on");
+  of_ranks(config, whole, "");
+  TrainConfig first = config;
+  first.epochs = 1;
+  of_ranks(first, half, "");
+  of_ranks(config, resumed, half);
+  const Checkpoint a = ReadCheckpoint(whole), b = ReadCheckpoint(resumed);
+  EXPECT_EQ(a.progress->max_counters, (std::map<std::string, float>{{"b", 0.5f}}));
+  EXPECT_EQ(a.progress, b.progress);
+  Context ctx({.threads = 1});
+  for (const CheckpointEntry& entry : a.tensors)
+    EXPECT_TRUE(
+        SameBits(a.Read(ctx, entry),
+                 b.Read(ctx, *std::ranges::find(b.tensors, entry.name, &CheckpointEntry::name))))
+        << entry.name;
 }
 
 TEST_P(ModelsTrainer, RanksGiveTheCurveOfOneProcessAndGoOn) {

@@ -31,7 +31,7 @@ class OneRank {
                                   .parameter = parameter,
                                   .rule = RuleName(config.optimizer),
                                   .iter = at.iter,
-                                  .max_counter = at.max_counter});
+                                  .max_counter = at.max_counter_of(config.name)});
     const Shard all{0, 0, 0, shape.rows, shape.dim};
     StoredTable& stored = index_.tables[config.name];
     stored.dtype = tensor.dtype;

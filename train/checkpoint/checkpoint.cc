@@ -9,6 +9,7 @@
 #include "runtime/base/checksums.h"
 #include "runtime/base/joined.h"
 #include "runtime/base/parse_number.h"
+#include "runtime/json/json_reader.h"
 #include "runtime/staging.h"
 #include "sharding/checkpoint/state_rows.h"
 #include "train/checkpoint/checkpoint_chain.h"
@@ -23,7 +24,8 @@ constexpr std::string_view kModelPrefix = "model.";
 constexpr char kCrc32[] = "crc32";
 // Older files, which had no such field, lack it.
 constexpr std::string_view kOptionalField = "max_counter";
-constexpr char kData[] = "data", kEvaluation[] = "evaluation", kGroups[] = "groups";
+constexpr char kData[] = "data", kEvaluation[] = "evaluation", kGroups[] = "groups",
+               kMaxCounters[] = "max_counters";
 
 bool IsOptimizerState(const std::string& name) { return name.starts_with(kOptimizerPrefix); }
 
@@ -50,6 +52,18 @@ void ParseCount(const std::string& key, const std::string& text, T& out) {
   if (!ParseNumber(text, out) || text.starts_with('-'))
     throw Error(
         Format("metadata '{}': expected a number that is not negative, got '{}'", key, text));
+}
+
+std::map<std::string, float> ParseMaxCounters(const std::string& text) {
+  std::map<std::string, float> counters;
+  const internal::Json document = internal::ReadJsonText(text);
+  for (const auto& [table, counter] : document.items()) {
+    if (!document.is_object() || !counter.is_number() || !(counter.get<float>() > 0))
+      throw Error(
+          Format("metadata '{}': expected numbers above 0 by table, got {}", kMaxCounters, text));
+    counters[table] = counter.get<float>();
+  }
+  return counters;
 }
 
 using Metadata = std::map<std::string, std::string>;
@@ -180,6 +194,9 @@ std::optional<TrainingProgress> ParseProgress(const Metadata& metadata) {
   read_text(kData, progress.data);
   read_text(kEvaluation, progress.evaluation);
   read_text(kGroups, progress.groups);
+  std::string counters = "{}";
+  read_text(kMaxCounters, counters);
+  progress.max_counters = ParseMaxCounters(counters);
   return progress;
 }
 
@@ -190,6 +207,8 @@ Metadata CheckpointMetadata(const TrainingProgress& progress, const std::string&
   if (!progress.data.empty()) metadata[kData] = progress.data;
   if (!progress.evaluation.empty()) metadata[kEvaluation] = progress.evaluation;
   if (!progress.groups.empty()) metadata[kGroups] = progress.groups;
+  if (!progress.max_counters.empty())
+    metadata[kMaxCounters] = internal::Json(progress.max_counters).dump();
   return metadata;
 }
 

@@ -7,6 +7,7 @@
 //   metrics.<rank>.…                 what the metrics of the training remember
 //   <table parameter minus "weight">_…   what managed collision knows of a table's ids
 //   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent),
+//                                    max_counters (JSON, by table; absent if all are max_counter),
 //                                    seed, random_next_sequence, config (JSON), data (absent if
 //                                    unknown: data/files/data_identity.h), evaluation (absent
 //                                    without evaluations: train/run/evaluation_schedule.h), groups
@@ -35,13 +36,18 @@ struct TrainingProgress {
   int64_t row = 0;        // the next one of the epoch under way
   int64_t step = 0;       // batches trained, over all epochs
   int64_t iter = 0;       // training forwards of the tables
-  float max_counter = 1;  // TableBatchedEmbedding::max_counter
+  float max_counter = 1;  // TableBatchedEmbedding::max_counter, the largest of all tables
+  std::map<std::string, float> max_counters = {};  // of tables that have another, by their names
   uint64_t seed = 0;
   uint64_t random_next_sequence = 0;
   std::string data = {};        // what `row` is a row of, as data_identity.h says it; "": unknown
   std::string evaluation = {};  // what evaluations have come to (evaluation_schedule.h); "": none
   std::string groups = {};      // sharding groups of its ranks (train/ranks.h); "": none
 
+  float max_counter_of(const std::string& table) const {
+    const auto own = max_counters.find(table);
+    return own == max_counters.end() ? max_counter : own->second;
+  }
   friend bool operator==(const TrainingProgress&, const TrainingProgress&) = default;
 };
 

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "embedding/fused_optimizer.h"
 #include "tests/embedding/small_tables.h"
 #include "tests/testing/devices.h"
 
@@ -159,6 +160,10 @@ TEST_P(ModelDeltaTrackerTest, NotesWhatDoesNotComeFromUpdates) {
   EXPECT_THAT(rows(1), ElementsAre());
   tracker.TouchAll(2);
   EXPECT_EQ(std::ssize(rows(2)), kRows);
+  tracker.Clear("default");
+  FusedOptimizer optimizer(tables);
+  optimizer.LoadStateDict(ctx(), optimizer.StateDict());
+  EXPECT_EQ(std::ssize(rows(0)), kRows);
   EXPECT_THAT([&] { tracker.Clear("nobody"); },
               ThrowsMessage<Error>(HasSubstr("there is no consumer 'nobody'")));
   EXPECT_THAT(

@@ -37,13 +37,14 @@ bool SameState(const std::vector<NamedTensor>& state, const std::vector<Tensor>&
   return true;
 }
 
-constexpr TrainingProgress kProgress{.epoch = 1,
-                                     .row = 2,
-                                     .step = 3,
-                                     .iter = 4,
-                                     .max_counter = 5.3f,
-                                     .seed = ~uint64_t{0},
-                                     .random_next_sequence = 6};
+const TrainingProgress kProgress{.epoch = 1,
+                                 .row = 2,
+                                 .step = 3,
+                                 .iter = 4,
+                                 .max_counter = 5.3f,
+                                 .max_counters = {{"t", 0.5f}},
+                                 .seed = ~uint64_t{0},
+                                 .random_next_sequence = 6};
 
 class CheckpointTest : public ::testing::Test {
  protected:
