@@ -142,11 +142,13 @@ inline std::vector<float> NormalRow(int64_t dim, std::mt19937& random) {
 }  // namespace internal
 
 // formula(double t, std::vector<double>& w, const std::vector<double>& g) changes w. Throws Error
-// that names rule, step and element where the rule differs from it, and where States() and Step
-// disagree. REQUIRES: check.dim > 0.
+// that names rule, step and element where the rule differs from it, for a rule that no table takes,
+// and for a `check` of no element or no step.
 template <typename Rule, typename Formula>
 void CheckRule(const Rule& rule, Formula&& formula, const RuleCheck& check = {}) {
-  internal::CheckStates(rule);
+  TESSERA_CHECK_GE(check.dim, 1, "rule {}: a RuleCheck's dim", Rule::kName);
+  TESSERA_CHECK_GE(check.steps, 1, "rule {}: a RuleCheck's steps", Rule::kName);
+  CheckRule(MakeCustomRule(rule));
   std::mt19937 random(check.seed);
   const std::vector<float> start = internal::NormalRow(check.dim, random);
   internal::CheckedRow<Rule> row(rule, start);

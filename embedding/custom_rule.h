@@ -94,7 +94,9 @@ class CustomExecutor : public CustomRule::Executor {
 
 }  // namespace internal
 
-// Throws Error where States() and Step disagree.
+// Throws Error where States() and Step disagree. A table refuses a rule without a name, and states
+// that cannot be saved by their names: each is of letters, digits and '_', none stands twice, and
+// none is called weight, iter or max_counter.
 template <typename Rule>
 AnyRule MakeCustomRule(const Rule& rule) {
   return CustomRule{rule.lr, std::make_shared<internal::CustomExecutor<Rule>>(rule)};

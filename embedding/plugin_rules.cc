@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -132,6 +133,8 @@ const RulePluginTable& LoadedTable(const std::string& path) {
 }
 
 void CheckName(const std::string& path, const std::string& rule) {
+  if (rule.empty())
+    Refuse(path, "its rule has an empty kName: give it a name, and compile it anew");
   bool known = rule == None::kName;
   ForEachNamedRule([&](const auto& of) { known = known || rule == of.kName; });
   if (known)
@@ -144,6 +147,18 @@ void CheckName(const std::string& path, const std::string& rule) {
                         rule, other->path));
 }
 
+// A configuration names options beside two keys of its own.
+void CheckOptionNames(const std::string& path, const char* rule,
+                      const std::vector<PluginOption>& options) {
+  std::set<std::string_view> taken = {kRuleNameKey, kRulePluginKey, ""};
+  for (const PluginOption& option : options)
+    if (!taken.insert(option.name).second)
+      Refuse(path, Format("VisitOptions of rule {} names an option '{}'; expected names that are "
+                          "not empty, not given twice, and not {} or {}, which every optimizer of "
+                          "a configuration may have",
+                          rule, option.name, kRuleNameKey, kRulePluginKey));
+}
+
 std::vector<PluginOption> OptionsOf(const std::string& path, const RulePluginTable& table) {
   std::vector<PluginOption> options(internal::kMaxPluginOptions);
   options.resize(static_cast<size_t>(table.options(options.data())));
@@ -151,6 +166,7 @@ std::vector<PluginOption> OptionsOf(const std::string& path, const RulePluginTab
       options, [](const PluginOption& option) { return option.name == std::string_view("lr"); });
   if (!has_rate)
     Refuse(path, Format("the options of rule {} lack lr: name it in VisitOptions", table.rule));
+  CheckOptionNames(path, table.rule, options);
   return options;
 }
 
@@ -170,8 +186,8 @@ void LoadRulePlugin(const std::string& path) {
   auto plugin = std::make_unique<RulePlugin>(
       RulePlugin{path, std::move(sha256), &table, OptionsOf(path, table)});
   try {
-    PluginRule(*plugin).States();
-  } catch (const Error& error) {  // they are not those that Step computes with
+    CheckRule(MakePluginRule(*plugin));
+  } catch (const Error& error) {  // of its states
     Refuse(path, error.what());
   }
   Plugins().push_back(std::move(plugin));

@@ -16,6 +16,10 @@
 
 namespace tessera {
 
+// Keys of a rule in a configuration beside its options: its name, and what a saved configuration
+// says of its plugin.
+inline constexpr char kRuleNameKey[] = "name", kRulePluginKey[] = "plugin";
+
 // A shared object that is loaded.
 struct RulePlugin {
   std::string path;    // as it was given
@@ -28,7 +32,8 @@ struct RulePlugin {
 
 // Loads the object in the file; one that is loaded already is not loaded again. Throws Error, which
 // says what to do, for a file that is no plugin, was compiled for another version or for
-// instructions that this CPU lacks, or whose rule has the name of another one.
+// instructions that this CPU lacks, or whose rule has the name of another one, none, or options or
+// states that cannot be told apart by their names.
 void LoadRulePlugin(const std::string& path);
 
 // In the order in which they were loaded.

@@ -1,7 +1,10 @@
 #include "optim/any_rule.h"
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <iterator>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -42,6 +45,32 @@ void CheckOptions(const Rule& rule) {
       CheckNumber(Rule::kName, option, value);
   });
   CheckModesAndCounts(rule);
+}
+
+// What a table's weights, and the numbers of a fused optimizer, are saved as.
+constexpr std::string_view kTakenNames[] = {"weight", "iter", "max_counter"};
+
+bool IsNameOfState(std::string_view name) {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  return !name.empty() && name.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
+void CheckStateNames(const AnyRule& rule) {
+  const StateSpecs states = RuleStates(rule);
+  for (const StateSpec* state = states.begin(); state != states.end(); ++state) {
+    TESSERA_CHECK(IsNameOfState(state->name),
+                  "rule {}: States() names a state '{}'; expected letters, digits and '_'",
+                  RuleName(rule), state->name);
+    TESSERA_CHECK(std::ranges::find(kTakenNames, state->name) == std::end(kTakenNames),
+                  "rule {}: States() names a state '{}', as which something else of a table is "
+                  "saved: give it another name",
+                  RuleName(rule), state->name);
+    TESSERA_CHECK(std::none_of(states.begin(), state,
+                               [&](const StateSpec& other) { return other.name == state->name; }),
+                  "rule {}: States() names two states '{}': give one of them another name",
+                  RuleName(rule), state->name);
+  }
 }
 
 }  // namespace
@@ -131,6 +160,8 @@ void CheckRule(const AnyRule& rule) {
           TESSERA_CHECK(r.executor != nullptr, "a custom rule without an executor");
       },
       rule);
+  TESSERA_CHECK(*RuleName(rule) != '\0', "a custom rule with an empty kName; expected a name");
+  CheckStateNames(rule);
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "embedding/check_rule.h"
@@ -48,8 +49,35 @@ TEST(CustomRule, StatesAndStepMustAgree) {
   EXPECT_THROW(MakeCustomRule(Momentum{.states = {{"sum"}, {"a", true}, {"b", true}}}), Error);
 }
 
+std::string RefusalOf(const StateSpecs& states) {
+  try {
+    CheckRule(MakeCustomRule(Momentum{.states = states}));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+struct Unnamed : Momentum {
+  static constexpr const char* kName = "";
+};
+
+TEST(CustomRule, NamesAreThoseThatATableCanBeSavedBy) {
+  EXPECT_EQ(RefusalOf({{"sum"}, {"seen_2", true}}), "");
+  EXPECT_THAT(RefusalOf({{"sum"}, {"sum", true}}),
+              HasSubstr("rule my_momentum: States() names two states 'sum'"));
+  for (const char* taken : {"weight", "iter", "max_counter"})
+    EXPECT_THAT(RefusalOf({{taken}}), AllOf(HasSubstr("rule my_momentum"), HasSubstr(taken),
+                                            HasSubstr("something else of a table is saved")));
+  for (const char* odd : {"", "a b", "a.b", "a/b"})
+    EXPECT_THAT(RefusalOf({{odd}}), HasSubstr("expected letters, digits and '_'")) << odd;
+  EXPECT_THAT([] { CheckRule(MakeCustomRule(Unnamed{})); },
+              ThrowsMessage<Error>(HasSubstr("an empty kName")));
+}
+
 TEST(CustomRule, RulesOfTheLibraryKeepToTheSame) {
   ForEachNamedRule([](const auto& rule) {
+    EXPECT_NO_THROW(CheckRule(rule));
     if constexpr (requires { rule.AtStep(1); }) {
       EXPECT_NO_THROW(internal::CheckStates(rule));
     }
@@ -123,6 +151,15 @@ TEST(CheckRule, HoldsARuleAgainstItsFormula) {
   EXPECT_THAT(
       [] { CheckRule(Momentum{.lr = 0.501f}, Formula()); },
       ThrowsMessage<Error>(AllOf(HasSubstr("my_momentum, step 1"), HasSubstr("by the formula"))));
+}
+
+TEST(CheckRule, RefusesToCheckNothing) {
+  EXPECT_THAT([] { CheckRule(Momentum{.lr = 7}, Formula(), {.dim = 0}); },
+              ThrowsMessage<Error>(HasSubstr("a RuleCheck's dim")));
+  EXPECT_THAT([] { CheckRule(Momentum{.lr = 7}, Formula(), {.steps = 0}); },
+              ThrowsMessage<Error>(HasSubstr("a RuleCheck's steps")));
+  EXPECT_THAT([] { CheckRule(Momentum{.states = {{"weight"}}}, Formula()); },
+              ThrowsMessage<Error>(HasSubstr("weight")));
 }
 
 TEST(CheckRule, SeesAStepThatDependsOnHowManyElementsComeTogether) {

@@ -72,15 +72,23 @@ requires std::is_enum_v<Mode> Json FieldToJson(Mode field) { return ToString(fie
 Json FieldToJson(float field) { return ShortestDouble(field); }
 Json FieldToJson(double field) { return field; }
 
+void CheckRuleAt(const AnyRule& rule, const std::string& where) {
+  try {
+    CheckRule(rule);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", where, error.what()));
+  }
+}
+
 JsonKinds RuleKinds() {
-  JsonKinds kinds = {.key = "name", .words = {}};
+  JsonKinds kinds = {.key = kRuleNameKey, .words = {}};
   ForEachNamedRule([&](auto rule) { kinds.words.emplace_back(rule.kName); });
   return kinds;
 }
 
 // ---- rules of plugins
 
-constexpr char kPlugin[] = "plugin", kStates[] = "states", kSha256[] = "sha256";
+constexpr char kStates[] = "states", kSha256[] = "sha256";
 
 std::vector<std::string> StateTexts(const AnyRule& rule) {
   std::vector<std::string> texts;
@@ -96,7 +104,7 @@ Json PluginJson(const PluginRule& rule, const AnyRule& any) {
 // The states that a saved configuration says the rule had; absent where it says nothing of them.
 std::optional<std::vector<std::string>> ReadPluginPart(JsonObject& object) {
   std::optional<std::vector<std::string>> states;
-  object.Part(kPlugin, JsonNeed::kOptional,
+  object.Part(kRulePluginKey, JsonNeed::kOptional,
               [&](const Json& value, const std::string& where, JsonProblems* problems) {
                 JsonObject part(value, where, problems);
                 std::string sha256;
@@ -129,7 +137,7 @@ void ReadPluginOption(JsonObject& object, const char* key, Option& option) {
 AnyRule ReadPluginRule(const RulePlugin& plugin, const Json& value, const std::string& where,
                        JsonProblems* problems) {
   JsonObject object(value, where, problems);
-  object.Find("name");
+  object.Find(kRuleNameKey);
   auto rule = std::make_shared<PluginRule>(plugin);
   rule->VisitOptions([&](const char* key, auto& option) {
     object.Try([&] { ReadPluginOption(object, key, option); });
@@ -137,6 +145,7 @@ AnyRule ReadPluginRule(const RulePlugin& plugin, const Json& value, const std::s
   const auto saved = ReadPluginPart(object);
   object.Finish();
   AnyRule made = MakePluginRule(std::move(rule));
+  CheckRuleAt(made, where);
   if (saved && *saved != StateTexts(made))
     throw Error(Format(
         "{}: the rule {} of --plugin {} remembers {}, but the one that saved this "
@@ -154,21 +163,32 @@ bool IsOfLibrary(const std::string& name) {
   return std::ranges::count(RuleKinds().words, name) > 0;
 }
 
+// Whether the library has no rule of this name, and none that is near to it: another plugin's.
+bool IsOfNobody(const std::string& name) {
+  return !name.empty() && Nearest(name, RuleKinds().words).empty();
+}
+
 std::string NameIn(const Json& value) {
-  const bool has_name = value.is_object() && value.contains("name") && value["name"].is_string();
-  return has_name ? value["name"].get<std::string>() : std::string();
+  const bool has_name =
+      value.is_object() && value.contains(kRuleNameKey) && value[kRuleNameKey].is_string();
+  return has_name ? value[kRuleNameKey].get<std::string>() : std::string();
 }
 
 // ----
 
+[[noreturn]] void ThrowUnknownRule(const std::string& name, const std::string& where) {
+  std::vector<std::string> names = RuleKinds().words;
+  for (const RulePlugin* plugin : LoadedRulePlugins()) names.push_back(plugin->rule());
+  throw Error(Format("{}.{}: {}; --plugin FILE adds that of a shared object", where, kRuleNameKey,
+                     NoneIsCalled("optimizer of tables", name, names)));
+}
+
 AnyRule ReadRule(const Json& value, const std::string& where, JsonProblems* problems) {
   JsonObject object(value, where, problems);
   std::string name;
-  std::vector<std::string> names;
-  object.Required("name", name);
+  object.Required(kRuleNameKey, name);
   std::optional<AnyRule> made;
   ForEachNamedRule([&](auto rule) {
-    names.emplace_back(rule.kName);
     if (name != rule.kName) return;
     VisitRuleOptions(rule, [&](const char* key, auto& field) {
       object.Try([&] { ReadRuleField(object, key, field); });
@@ -176,16 +196,8 @@ AnyRule ReadRule(const Json& value, const std::string& where, JsonProblems* prob
     object.Finish();
     made = rule;
   });
-  if (!made) {
-    for (const RulePlugin* plugin : LoadedRulePlugins()) names.push_back(plugin->rule());
-    throw Error(Format("{}: {}; --plugin FILE adds that of a shared object", object.at("name"),
-                       NoneIsCalled("optimizer of tables", name, names)));
-  }
-  try {
-    CheckRule(*made);
-  } catch (const Error& error) {
-    throw Error(Format("{}: {}", where, error.what()));
-  }
+  if (!made) ThrowUnknownRule(name, where);
+  CheckRuleAt(*made, where);
   return *made;
 }
 
@@ -195,20 +207,21 @@ AnyRule RuleFromJson(const Json& value, const std::string& where, JsonProblems* 
   const std::string name = NameIn(value);
   if (const RulePlugin* plugin = FindRulePlugin(name))
     return ReadPluginRule(*plugin, value, where, problems);
-  if (!name.empty() && value.contains(kPlugin) && !IsOfLibrary(name))
+  if (!name.empty() && value.contains(kRulePluginKey) && !IsOfLibrary(name))
     return ReadAbsentRule(name, value, where);
+  if (IsOfNobody(name)) ThrowUnknownRule(name, where);
   return ReadKinds(value, problems, RuleKinds(),
                    [&](const Json& rule, JsonProblems* of) { return ReadRule(rule, where, of); });
 }
 
 Json RuleToJson(const AnyRule& rule) {
   if (const AbsentRule* absent = AbsentRuleIn(rule)) return Json::parse(absent->json());
-  Json json = {{"name", RuleName(rule)}};
+  Json json = {{kRuleNameKey, RuleName(rule)}};
   if (const PluginRule* of_plugin = PluginRuleIn(rule)) {
     PluginRule copy = *of_plugin;
     copy.VisitOptions([&](const char* key, auto& option) { json[key] = FieldToJson(option); });
     json["lr"] = FieldToJson(LearningRate(rule));
-    json[kPlugin] = PluginJson(*of_plugin, rule);
+    json[kRulePluginKey] = PluginJson(*of_plugin, rule);
   }
   std::visit(
       [&]<typename Rule>(Rule copy) {

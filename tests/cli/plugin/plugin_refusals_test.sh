@@ -53,6 +53,12 @@ refused "--plugin named_adagrad.so: its rule is called adagrad, as one of the li
 another kName" named_adagrad.so
 refused "--plugin other_rowwise.so: its rule is called copied_rowwise, as that of --plugin \
 copied_rowwise.so" copied_rowwise.so other_rowwise.so
+refused "--plugin unnamed.so: its rule has an empty kName" unnamed.so
+refused "--plugin states_alike.so: rule refused: States() names two states 'first'" states_alike.so
+refused "--plugin option_called_name.so: VisitOptions of rule refused names an option 'name'" \
+  option_called_name.so
+refused "--plugin options_alike.so: VisitOptions of rule refused names an option 'lr'" \
+  options_alike.so
 refused "--plugin copied_adagrad.so: it is given twice" copied_adagrad.so copied_adagrad.so
 refused "no optimizer of tables is called 'copied_adagrad'"
 has err "--plugin FILE adds that of a shared object"
@@ -70,6 +76,16 @@ bad "optimizer.sparse.unused_switch: expected true or false, got 3" \
 bad "optimizer.sparse.unused_int: expected an integer of 32 bits" \
   optimizer.sparse.unused_int=3000000000
 bad "optimizer.sparse.unused_count: expected an integer" optimizer.sparse.unused_count=1.5
+
+bad "optimizer.sparse.eps: expected a number that a float can hold, got 1e-50" \
+  optimizer.sparse.eps=1e-50
+
+# ---- a configuration whose plugin is not given: no other key is read as another rule's
+for command in "train --config" "plan --ranks 2 --tables"; do
+  fails_saying "copied_adagrad.json: optimizer.sparse.name: no optimizer of tables is called \
+'copied_adagrad'" $command copied_adagrad.json --set optimizer.sparse.unused_int=3
+  lacks err unused_int
+done
 
 # A configuration of the library's rule describes no plugin.
 bad "optimizer.sparse.plugin: unknown key" 'optimizer.sparse={"name":"sgd","plugin":{"states":[]}}'

@@ -1,9 +1,7 @@
 # Sourced: $plugins is the folder of the shared objects, here and below by relative paths.
 source "$TEST_SRCDIR/$TEST_WORKSPACE/tests/cli/cli_test_lib.sh"
 plugins=$(dirname "$TEST_SRCDIR/$TEST_WORKSPACE/tests/cli/plugin/copied_adagrad.so")
-for name in copied_adagrad copied_rowwise named_adagrad no_rule other_rowwise; do
-  cp "$plugins/$name.so" .
-done
+cp "$plugins"/*.so .
 
 # named RULE FROM TO: the configuration FROM with this rule of tables, as TO.
 named() { sed "s/\"rowwise_adagrad\"/\"$1\"/" "$2" >"$3"; }

@@ -15,6 +15,8 @@ run 0 train --config small.json --checkpoint rowwise.safetensors
 run 0 train --plugin copied_rowwise.so --plugin ./copied_adagrad.so --config copied_rowwise.json \
   --checkpoint copied_rowwise.safetensors
 same_tables rowwise.safetensors copied_rowwise.safetensors
+has err "--plugin ./copied_adagrad.so changes nothing: no table has its rule copied_adagrad"
+lacks err "--plugin copied_rowwise.so"
 
 # ---- options by their names; the learning rate of a warm-up
 set="--set optimizer.sparse.eps=0.01 --set optimizer.sparse.lr=0.05"

@@ -1,0 +1,43 @@
+// A rule that is refused when it is loaded, for one of its names.
+#include "embedding/rule_plugin.h"
+
+#if defined(TESSERA_UNNAMED)
+#define TESSERA_RULE_NAME ""
+#else
+#define TESSERA_RULE_NAME "refused"
+#endif
+#if defined(TESSERA_STATES_ALIKE)
+#define TESSERA_SECOND_STATE "first"
+#else
+#define TESSERA_SECOND_STATE "second"
+#endif
+#if defined(TESSERA_OPTION_CALLED_NAME)
+#define TESSERA_OPTION "name"
+#elif defined(TESSERA_OPTIONS_ALIKE)
+#define TESSERA_OPTION "lr"
+#else
+#define TESSERA_OPTION "rest"
+#endif
+
+struct Refused {
+  float lr = 0.1f, rest = 1;
+  static constexpr const char* kName = TESSERA_RULE_NAME;
+  tessera::StateSpecs States() const { return {{"first"}, {TESSERA_SECOND_STATE}}; }
+  void VisitOptions(auto&& visit) {
+    visit("lr", lr);
+    visit(TESSERA_OPTION, rest);
+  }
+  struct Step {
+    static constexpr int kStatistics = 0, kElementStates = 2, kRowStates = 0;
+    float lr;
+    struct Row {};
+    TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
+    template <typename Real>
+    TESSERA_HD void Update(const Row&, tessera::RowElement<Real>& x, Real*) const {
+      x.w = x.w - Real(lr) * x.g;
+    }
+  };
+  Step AtStep(int64_t) const { return {lr}; }
+};
+
+TESSERA_RULE_PLUGIN(Refused)
