@@ -42,8 +42,11 @@ void CheckHasKeys(const OptimizerStateDict& state, const std::vector<std::string
 void CheckHasOnlyKeys(const OptimizerStateDict& state, const std::vector<std::string>& known) {
   const std::set<std::string> all(known.begin(), known.end());
   std::vector<std::string> surplus;
-  for (const auto& [key, states] : state)
-    if (!all.contains(key)) surplus.push_back(key);
+  for (const auto& [key, states] : state) {
+    if (all.contains(key)) continue;
+    if (states.empty()) surplus.push_back(key);
+    for (const auto& [name, tensor] : states) surplus.push_back(PrefixedKey(key, name));
+  }
   TESSERA_CHECK(surplus.empty(), "optimizer state: it has {}, which this optimizer does not have",
                 Listed(surplus));
 }

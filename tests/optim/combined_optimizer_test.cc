@@ -103,7 +103,7 @@ TEST_P(CombinedOptimizerTest, RefusesBadStateDictsAndChangesNothing) {
     return dict;
   };
   EXPECT_THAT([&] { optimizer.LoadStateDict(ctx(), state(5, "b")); },
-              ThrowsMessage<Error>(HasSubstr("it has 'b'")));
+              ThrowsMessage<Error>(HasSubstr("it has 'b.step', 'b.sum'")));
   OptimizerStateDict without = state(5, "y.b");
   without.erase("y.b");
   EXPECT_THAT([&] { optimizer.LoadStateDict(ctx(), without); },

@@ -295,7 +295,7 @@ TEST_P(DenseOptimizerTest, RefusesBadStateDictsAndChangesNothing) {
       {{{"p", {{"step", step}, {"sum", Tensor()}}}}, "'p' lacks the state 'sum'"},
       {{{"p", {{"step", step}, {"sum", sum3}}}}, "state 'sum' of 'p'"},
       {{{"p", {{"step", step}, {"sum", sum64}}}}, "state 'sum' of 'p'"},
-      {{{"q", {{"step", step}, {"sum", sum}}}}, "it has 'q'"},
+      {{{"q", {{"step", step}, {"sum", sum}}}}, "it has 'q.step', 'q.sum'"},
       {{{"p", {{"step", step}, {"sum", sum}, {"exp_avg", sum}}}}, "'p' has a state 'exp_avg'"},
   };
   for (const auto& [state, error] : bad)
