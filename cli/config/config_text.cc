@@ -33,6 +33,8 @@ std::string Shown(const Json& value) {
 
 // " from 1 to 256"; bounds that nobody meets by intent are left out.
 std::string Bounds(const Json& schema) {
+  if (schema.contains("anyOf"))  // a number apart from the others
+    return Format("{}, or {}", Bounds(schema["anyOf"][0]), Shown(schema["anyOf"][1]["const"]));
   constexpr double kBeyond = 1e9;
   const auto number = [&](const char* key) { return Shown(schema[key]); };
   const bool most = schema.contains("maximum") && schema["maximum"].get<double>() <= kBeyond;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "embedding/plugin_rules.h"
 #include "optim/any_rule.h"
 #include "runtime/base/check.h"
 #include "runtime/base/joined.h"
@@ -27,7 +28,27 @@ struct Idle {
   auto operator<=>(const Idle&) const = default;
 };
 
-std::vector<Idle> IdleOfTable(const EmbeddingBagConfig& table) {
+void AddIdle(const GrowingIndexOptions& options, std::vector<Idle>& idle) {
+  if (options.sketch_bytes != 0 && options.admit_after == 1)
+    idle.push_back({"managed_collision.sketch_bytes", "admit_after is 1, which counts no ids"});
+}
+void AddIdle(const MchConfig& config, std::vector<Idle>& idle) {
+  if (config.decay_exponent != MchConfig().decay_exponent &&
+      config.eviction != MchEviction::kDistanceLfu)
+    idle.push_back({"managed_collision.decay_exponent", "the eviction is not DISTANCE_LFU"});
+}
+void AddIdle(const HashZchOptions& options, std::vector<Idle>& idle) {
+  const bool opts_in = options.opt_in_prob != -1;
+  if (options.percent_reserved_slots != 0 && !opts_in)
+    idle.push_back({"managed_collision.percent_reserved_slots", "opt_in_prob is -1"});
+  if (options.disable_fallback && opts_in)
+    idle.push_back({"managed_collision.disable_fallback",
+                    "with opt_in_prob, ids without a slot read reserved ones"});
+  if (options.clock == HashZchClock::kHours && options.eviction == HashZchEviction::kNone)
+    idle.push_back({"managed_collision.clock", "the eviction is NONE"});
+}
+
+std::vector<Idle> IdleOfTable(const TrainConfig& config, const EmbeddingBagConfig& table) {
   std::vector<Idle> idle;
   if (table.stochastic_rounding && table.data_type == DType::kF32)
     idle.push_back({"stochastic_rounding", "rows of f32 are not rounded"});
@@ -37,7 +58,15 @@ std::vector<Idle> IdleOfTable(const EmbeddingBagConfig& table) {
     idle.push_back({"the optimizer's weight_decay", "its weight_decay_mode is NONE"});
   if (!table.cache.folder.empty() && table.location != EmbeddingLocation::kDisk)
     idle.push_back({"cache.folder", "the location is not DISK"});
+  const auto managed = config.managed_collision.find(table.name);
+  if (managed != config.managed_collision.end())
+    std::visit([&](const auto& options) { AddIdle(options, idle); }, managed->second.module);
   return idle;
+}
+
+bool HasRuleOf(const RulePlugin& plugin, const EmbeddingBagConfig& table) {
+  const PluginRule* rule = PluginRuleIn(table.optimizer);
+  return rule != nullptr && &rule->plugin() == &plugin;
 }
 
 }  // namespace
@@ -45,7 +74,7 @@ std::vector<Idle> IdleOfTable(const EmbeddingBagConfig& table) {
 std::vector<std::string> IdleSettings(const TrainConfig& config) {
   std::vector<std::pair<Idle, std::vector<std::string>>> found;  // with their tables
   for (const EmbeddingBagConfig& table : config.tables)
-    for (const Idle& idle : IdleOfTable(table)) {
+    for (const Idle& idle : IdleOfTable(config, table)) {
       auto at = std::ranges::find(found, idle, &std::pair<Idle, std::vector<std::string>>::first);
       if (at == found.end()) at = found.insert(at, {idle, {}});
       at->second.push_back(table.name);
@@ -55,6 +84,11 @@ std::vector<std::string> IdleSettings(const TrainConfig& config) {
     sentences.push_back(Format("{} of {} {} changes nothing: {}", idle.setting,
                                tables.size() == 1 ? "table" : "tables",
                                internal::JoinedFirst(tables, 4), idle.why));
+  for (const RulePlugin* plugin : LoadedRulePlugins())
+    if (std::ranges::none_of(config.tables,
+                             [&](const auto& table) { return HasRuleOf(*plugin, table); }))
+      sentences.push_back(Format("--plugin {} changes nothing: no table has its rule {}",
+                                 plugin->path, plugin->rule()));
   return sentences;
 }
 

@@ -77,6 +77,22 @@ run 0 train --config small.json --train-rows 0:512 --set 'tables[0].state_dtype=
   --set optimizer.sparse.name=adam
 has err "state_dtype f16 of table a beside Adam: second moments"
 
+# idle SETTING WHY MANAGED_COLLISION: training warns of the setting of raw ids.
+idle() {
+  run 0 train --config small.json --train-rows 0:512 --set "managed_collision=$3"
+  has err "managed_collision.$1 of tables a, b changes nothing: $2"
+}
+idle sketch_bytes "admit_after is 1" '{"kind":"growing","sketch_bytes":4096}'
+idle decay_exponent "the eviction is not DISTANCE_LFU" \
+  '{"kind":"mch","eviction":"LRU","decay_exponent":2}'
+idle percent_reserved_slots "opt_in_prob is -1" '{"kind":"hash_zch","percent_reserved_slots":10}'
+idle disable_fallback "with opt_in_prob, ids without a slot read reserved ones" \
+  '{"kind":"hash_zch","opt_in_prob":50,"percent_reserved_slots":10,"disable_fallback":true}'
+idle clock "the eviction is NONE" '{"kind":"hash_zch","clock":"HOURS"}'
+run 0 train --config small.json --train-rows 0:512 --set 'managed_collision={"kind":"mch",
+  "eviction":"DISTANCE_LFU","decay_exponent":2}'
+lacks err "changes nothing"
+
 # ---- a wrong type hides no other key
 cat >wrong.json <<'END'
 {"tables": [{"name": "a", "rows": 51, "dim": 4, "feature": ["cat_0"]}],

@@ -65,7 +65,9 @@ constexpr KeyMeaning kMeanings[] = {
     {"managed_collision.admit_after",
      "An id gets a row when it comes for about this many-th time."},
     {"managed_collision.sketch_bytes",
-     "Bytes of the sketch that counts ids before they have a row. 0: four for each row."},
+     "Bytes of the sketch that counts ids before they have a row. 0: four for each row. Where a "
+     "batch has more ids without a row than these bytes, counts of different ids run together, and "
+     "ids get rows too early."},
     {"managed_collision.shared_rows", "Rows that ids without a row of their own share by hash."},
     {"managed_collision.decay_exponent",
      "With DISTANCE_LFU: an id's count is divided by its distance in steps to this power."},
@@ -90,7 +92,8 @@ constexpr KeyMeaning kMeanings[] = {
     {"managed_collision.total_num_buckets", "Buckets of the hash table; they divide the rows."},
     {"managed_collision.max_probe", "Slots in which an id is looked for."},
     {"managed_collision.opt_in_prob",
-     "The chance in percent that a new id competes for a slot. -1: every id does."},
+     "The chance in percent that a new id competes for a slot, drawn for each of its occurrences. "
+     "-1: every id does."},
     {"managed_collision.percent_reserved_slots",
      "With opt_in_prob: the percentage of each bucket that ids without a slot share."},
     {"managed_collision.disable_fallback",

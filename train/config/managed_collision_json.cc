@@ -9,15 +9,34 @@ namespace tessera::internal {
 namespace {
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+// Of 4,000 ids that came once, in batches of 600 ids at most, admit_after 3 let 0.2 % in beside this
+// sketch, 13 % beside one of 256 bytes and 85 % beside one of 64.
+constexpr int64_t kLeastSketchBytes = 4096;
+
+std::string RangeText(int64_t low, int64_t high) {
+  return high == kAny ? Format("{} or more", low) : Format("{} to {}", low, high);
+}
 
 void ReadWithin(JsonObject& object, const char* key, int64_t low, int64_t high, int64_t& number) {
   object.Try([&] {
     object.Optional(key, number);
     object.Note(key, Within(low, high));
     if (number >= low && number <= high) return;
-    throw Error(Format("{}: expected {}, got {}", object.at(key),
-                       high == kAny ? Format("{} or more", low) : Format("{} to {}", low, high),
-                       number));
+    throw Error(Format("{}: expected {}, got {}", object.at(key), RangeText(low, high), number));
+  });
+}
+
+// `apart`: a number below the others, which stands for something else than they.
+void ReadWithinOr(JsonObject& object, const char* key, int64_t apart, int64_t low, int64_t high,
+                  int64_t& number) {
+  object.Try([&] {
+    object.Optional(key, number);
+    const Json others = Within(low, high), one = {{"const", apart}};
+    const Json either = {{"anyOf", {others, one}}};
+    object.Note(key, either);
+    if (number == apart || (number >= low && number <= high)) return;
+    throw Error(Format("{}: expected {}, or {}, got {}", object.at(key), apart,
+                       RangeText(low, high), number));
   });
 }
 
@@ -42,7 +61,7 @@ GrowingIndexOptions ReadGrowing(JsonObject& object) {
   GrowingIndexOptions options;
   ReadEviction(object, options.score);
   ReadWithin(object, "admit_after", 1, 255, options.admit_after);
-  ReadWithin(object, "sketch_bytes", 0, kAny, options.sketch_bytes);
+  ReadWithinOr(object, "sketch_bytes", 0, kLeastSketchBytes, kAny, options.sketch_bytes);
   ReadWithin(object, "shared_rows", 1, kAny - 1, options.shared_rows);
   return options;
 }
@@ -108,7 +127,7 @@ HashZchOptions ReadHashZch(JsonObject& object) {
   ReadWithin(object, "max_probe", 1, kAny, options.max_probe);
   ReadWithin(object, "input_hash_size", 0, kAny, options.input_hash_size);
   int64_t opt_in = options.opt_in_prob;
-  ReadWithin(object, "opt_in_prob", -1, 100, opt_in);
+  ReadWithinOr(object, "opt_in_prob", -1, 1, 100, opt_in);
   options.opt_in_prob = static_cast<int>(opt_in);
   ReadWithin(object, "percent_reserved_slots", 100, options.percent_reserved_slots);
   object.Try([&] { object.Optional("disable_fallback", options.disable_fallback); });
