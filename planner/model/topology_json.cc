@@ -21,11 +21,9 @@ CollectiveBandwidth CollectiveRow(const Json& row, const std::string& where) {
   ReadJson(row[2], where + "[2]", local);
   ReadJson(row[3], where + "[3]", out.bytes_per_ms);
   out.collective = ParseField(name, where + "[0]", ParseCollective);
-  constexpr int64_t kMax = std::numeric_limits<int>::max();
-  if (world < 1 || world > kMax || local < 1 || local > kMax)
-    ThrowExpected(where, "ranks above 0", row);
-  out.world = static_cast<int>(world);
-  out.local = static_cast<int>(local);
+  if (world < 1 || local < 1) ThrowExpected(where, "ranks above 0", row);
+  out.world = CountOf(world, where + "[1]");
+  out.local = CountOf(local, where + "[2]");
   return out;
 }
 

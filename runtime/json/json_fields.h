@@ -59,13 +59,18 @@ void ReadField(JsonObject& object, const char* key, std::optional<T>& out) {
   if (const Json* value = FindField(object, key)) ReadJson(*value, object.at(key), out.emplace());
 }
 
+// A count or a rank, which is no negative number and an int. Throws Error for another one.
+inline int CountOf(int64_t value, const std::string& where) {
+  constexpr int64_t kMost = std::numeric_limits<int>::max();
+  if (value < 0 || value > kMost)
+    throw Error(Format("{}: expected an integer from 0 to {}, got {}", where, kMost, value));
+  return static_cast<int>(value);
+}
+
 inline void ReadField(JsonObject& object, const char* key, int& out) {
   int64_t value = out;
   ReadField(object, key, value);
-  if (value < 0 || value > std::numeric_limits<int>::max())
-    throw Error(
-        Format("{}: expected a number that is not negative, got {}", object.at(key), value));
-  out = static_cast<int>(value);
+  out = CountOf(value, object.at(key));
 }
 
 // A word by its `parse`, whose error gets the place.

@@ -40,7 +40,8 @@ void ReadScalar(const Json& value, const std::string& where, float& out) {
   double number = 0;
   ReadScalar(value, where, number);
   out = static_cast<float>(number);
-  if (!std::isfinite(out)) ThrowExpected(where, "a number that a float can hold", value);
+  if (!std::isfinite(out) || (out == 0 && number != 0))
+    ThrowExpected(where, "a number that a float can hold", value);
 }
 
 void ReadScalar(const Json& value, const std::string& where, std::string& out) {

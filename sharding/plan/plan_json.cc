@@ -1,6 +1,5 @@
 #include "sharding/plan/plan_json.h"
 
-#include <limits>
 #include <optional>
 
 #include "runtime/base/hash.h"
@@ -20,10 +19,7 @@ int ReadInt(JsonObject& object, const char* key, std::optional<int> otherwise = 
     object.Optional(key, value);
   else
     object.Required(key, value);
-  if (value < 0 || value > std::numeric_limits<int>::max())
-    throw Error(
-        Format("{}: expected a number that is not negative, got {}", object.at(key), value));
-  return static_cast<int>(value);
+  return CountOf(value, object.at(key));
 }
 
 void AddShard(const Json& value, const std::string& where, TableSharding& sharding) {

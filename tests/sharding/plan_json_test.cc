@@ -66,7 +66,10 @@ TEST(PlanJson, ErrorsNameTheField) {
   EXPECT_EQ(error("\"tessera_sharding_plan\": 1,", ""),
             "plan.json: tessera_sharding_plan: the key is missing");
   EXPECT_EQ(error("\"world_size\": 4", "\"world_size\": -4"),
-            "plan.json: world_size: expected a number that is not negative, got -4");
+            "plan.json: world_size: expected an integer from 0 to 2147483647, got -4");
+  EXPECT_EQ(error("\"rank\":1", "\"rank\":4294967298"),
+            "plan.json: tables.dp.shards[1].rank: expected an integer from 0 to 2147483647, got "
+            "4294967298");
   EXPECT_EQ(error("\"grid_shard\"", "\"grid\""),
             "plan.json: tables.grid.sharding_type: sharding type 'grid': expected data_parallel, "
             "table_wise, column_wise, row_wise, table_row_wise, table_column_wise or grid_shard");
