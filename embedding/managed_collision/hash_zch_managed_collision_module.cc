@@ -71,6 +71,29 @@ int64_t ReservedSlots(const HashZchOptions& o) {
   return reserved;
 }
 
+// Hours since 1970 of the year 2000, before which no clock of hours was.
+constexpr int64_t kHoursOf2000 = 262'968;
+
+// Throws Error for times that the other clock told. `forwards` of the state are done.
+void CheckClock(const HashZchOptions& o, const Tensor& metadata, int64_t forwards) {
+  const std::span<const int32_t> times = metadata.span<int32_t>();
+  const int64_t latest = *std::ranges::max_element(times);
+  if (latest <= 0) return;
+  const bool hours = o.clock == HashZchClock::kHours;
+  int64_t ttl = o.single_ttl;
+  for (const int64_t of_feature : o.per_feature_ttl) ttl = std::max(ttl, of_feature);
+  TESSERA_CHECK(!hours || latest >= kHoursOf2000,
+                "state of hash ZCH {}: _hash_zch_metadata has times up to {}, which are no hours "
+                "since 1970, but counts of forwards; expected them under the clock FORWARDS, got "
+                "the clock HOURS",
+                o.name, latest);
+  TESSERA_CHECK(hours || latest < kHoursOf2000 || latest <= forwards + ttl,
+                "state of hash ZCH {}: _hash_zch_metadata has times up to {} after {} forwards, "
+                "which are hours since 1970, as in TorchRec; expected them under the clock HOURS, "
+                "got the clock FORWARDS",
+                o.name, latest, forwards);
+}
+
 }  // namespace
 
 std::string ToString(HashZchEviction eviction) {
@@ -186,6 +209,7 @@ void HashZchManagedCollisionModule::LoadStateDict(Context& ctx,
   reader.PassOver("_output_segments_tensor");
   std::vector<int64_t> evicted = reader.TakeRows("_evicted_indices", options_.zch_size);
   reader.Finish();
+  if (has_policy()) CheckClock(options_, metadata, forwards);
   identities_.CopyFrom(ctx, identities);
   if (has_policy()) metadata_.CopyFrom(ctx, metadata);
   forwards_ = forwards;

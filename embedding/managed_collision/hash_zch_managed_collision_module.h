@@ -72,6 +72,7 @@ class HashZchManagedCollisionModule final : public ManagedCollisionModule {
   // Not in TorchRec:
   //   _current_iter_tensor   i32 [1], training forwards
   //   _evicted_indices       i64 [k], not yet asked for
+  // LoadStateDict refuses metadata that the other clock told.
   std::vector<NamedTensor> StateDict(Context& ctx) const override;
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) override;
 

@@ -309,5 +309,32 @@ TEST(HashZchTest, OptionsAndStateThatMakeNoSenseAreRefused) {
   EXPECT_THAT(ErrorOf([&] { zch.LoadStateDict(ctx, state); }), HasSubstr("there is no"));
 }
 
+// TorchRec's times are hours since 1970, which no count of forwards comes to.
+TEST(HashZch, TimesOfTheOtherClockAreRefused) {
+  Context ctx({.threads = 1});
+  const auto refusal = [&](HashZchClock clock, int32_t time, int32_t forwards) {
+    HashZchManagedCollisionModule zch(ctx, {.zch_size = 4,
+                                            .eviction = HashZchEviction::kLru,
+                                            .single_ttl = 3,
+                                            .clock = clock,
+                                            .name = "t"});
+    const Tensor times = Tensor::From<int32_t>(ctx, {-1, -1, time, -1}).Reshape({4, 1});
+    return ErrorOf([&] {
+      zch.LoadStateDict(ctx, {{"_hash_zch_identities", zch.identities()},
+                              {"_hash_zch_metadata", times},
+                              {"_current_iter_tensor", Tensor::From<int32_t>(ctx, {forwards})}});
+    });
+  };
+  EXPECT_THAT(refusal(HashZchClock::kForwards, 498'000, 0),
+              HasSubstr("hash ZCH t: _hash_zch_metadata has times up to 498000 after 0 forwards, "
+                        "which are hours since 1970, as in TorchRec; expected them under the "
+                        "clock HOURS, got the clock FORWARDS"));
+  EXPECT_THAT(refusal(HashZchClock::kHours, 12, 9), HasSubstr("got the clock HOURS"));
+  EXPECT_EQ(refusal(HashZchClock::kHours, 498'000, 9), "");
+  EXPECT_EQ(refusal(HashZchClock::kForwards, 12, 9), "");
+  EXPECT_EQ(refusal(HashZchClock::kForwards, 498'003, 498'000), "");
+  EXPECT_EQ(refusal(HashZchClock::kHours, -1, 0), "");
+}
+
 }  // namespace
 }  // namespace tessera
