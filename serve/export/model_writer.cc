@@ -11,6 +11,7 @@
 #include "serve/model_inputs.h"
 #include "serve/raw_id_map.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/config/raw_id_places.h"
 
 namespace tessera::serve {
 namespace {
@@ -131,6 +132,8 @@ TrainConfig ReadConfig(const Checkpoint& checkpoint, const std::optional<TrainCo
   if (!config) return own();
   TrainConfig given = *config;
   if (MayHaveFound(checkpoint.config, given.data)) TakeFound(own().data, given.data);
+  if (!checkpoint.config.empty() && !given.managed_collision.empty())
+    CheckFindsRawIds(checkpoint.path, own(), given);
   return given;
 }
 

@@ -69,8 +69,9 @@ std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint);
 // Returns the spec that these options make of a config: whole tables; ExportTables adds the rest.
 ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options);
 
-// The given config, or the checkpoint's own. Throws Error where there is neither. Where data.split
-// asks for the last rows by time, the given one takes the time that the training found.
+// The given config, or the checkpoint's own. Throws Error where there is neither, and where the
+// given one would look for the checkpoint's raw ids in other rows. Where data.split asks for the
+// last rows by time, the given one takes the time that the training found.
 TrainConfig ReadConfig(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config);
 
 }  // namespace tessera::serve

@@ -63,6 +63,29 @@ TEST_F(ResumeChangesTest, OnlyGrowingTablesChangeTheirParts) {
             std::string::npos);
 }
 
+TEST_F(ResumeChangesTest, RefusesOptionsThatDoNotFindTheIds) {
+  const auto refusal = [&](const ManagedCollisionConfig& before,
+                           const ManagedCollisionConfig& after) {
+    config_.managed_collision["b"].module = before;
+    TrainConfig given = config_;
+    given.managed_collision["b"].module = after;
+    return Refusal(given);
+  };
+  EXPECT_EQ(refusal(HashZchOptions{}, HashZchOptions{.total_num_buckets = 3}),
+            "old: table 'b': managed_collision.total_num_buckets was 1 when it was saved, and is 3 "
+            "now: its raw ids would be looked for in other rows; expected the saved value");
+  EXPECT_NE(refusal(HashZchOptions{}, HashZchOptions{.max_probe = 3}).find("max_probe was 128"),
+            std::string::npos);
+  EXPECT_NE(refusal(MchConfig{}, MchConfig{.input_hash_size = 9}).find("input_hash_size was 0"),
+            std::string::npos);
+  EXPECT_NE(refusal(HashZchOptions{.total_num_buckets = 3},
+                    HashZchOptions{.total_num_buckets = 3, .input_hash_size = 9})
+                .find("input_hash_size was 0"),
+            std::string::npos);
+  // The bucket is the same for all ids.
+  EXPECT_EQ(refusal(HashZchOptions{}, HashZchOptions{.input_hash_size = 9}), "");
+}
+
 TEST_F(ResumeChangesTest, RefusesAnotherModel) {
   TrainConfig given = config_;
   given.tables[1].feature_names = {"cat_2", "cat_1"};

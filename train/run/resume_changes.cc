@@ -6,6 +6,7 @@
 #include <set>
 
 #include "data/split/row_split.h"
+#include "train/config/raw_id_places.h"
 
 namespace tessera {
 namespace {
@@ -161,6 +162,7 @@ std::vector<std::string> ResumeChanges(const ResumedRun& saved, const TrainConfi
     TrainConfig now = given;
     if (SeeksTime(before.data.split)) ForgetFoundTime(now.data.split);  // nobody kept it then
     split = now.data.split;
+    CheckFindsRawIds(saved.path, before, now);
     changes.Compare(before, now);
   }
   if (!saved.progress.data.empty())
