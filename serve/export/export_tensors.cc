@@ -1,7 +1,10 @@
 #include "serve/export/export_tensors.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "models/ranking_model.h"
 #include "runtime/tensor.h"
 #include "serve/dense_part.h"
 #include "serve/export/raw_id_export.h"
@@ -20,6 +23,39 @@ void CheckFits(const Checkpoint& checkpoint, const std::string& name, const Tens
       throw Error(Format("{}: {}: {} does not fit into f16", checkpoint.path, name, numbers[i]));
 }
 
+// The prefix of what managed collision knows of the table's ids.
+std::string IdStatesOf(const TableSpec& table) {
+  const std::string parameter = RankingModel::TableParameterName(table.name);
+  return parameter.substr(0, parameter.rfind('.') + 1) + "_";
+}
+
+// Throws Error for state of raw ids that no table of the model takes.
+void CheckIdStates(const Checkpoint& checkpoint, const ModelSpec& spec) {
+  for (const CheckpointEntry& entry : checkpoint.tensors) {
+    const auto takes = [&](const TableSpec& table) {
+      return table.raw_ids && entry.name.starts_with(IdStatesOf(table));
+    };
+    if (IsIdState(entry.name) && std::ranges::none_of(spec.tables, takes))
+      throw Error(Format("{}: it has '{}', state of raw ids, which this model does not take",
+                         checkpoint.path, entry.name));
+  }
+}
+
+// Throws Error if the checkpoint has more than the model: it is another model's.
+void CheckIsAll(Context& ctx, const Checkpoint& checkpoint, const ModelSpec& spec,
+                const std::vector<NamedParameter>& dense) {
+  std::set<std::string> names;
+  for (const TableSpec& table : spec.tables)
+    names.insert(RankingModel::TableParameterName(table.name));
+  for (const NamedParameter& parameter : dense) names.insert(parameter.name);
+  Checkpoint others = checkpoint;
+  std::erase_if(others.tensors, [&](const CheckpointEntry& entry) {
+    return names.contains(entry.name) || IsRunState(entry.name);
+  });
+  Restore(ctx, others, {});  // refuses what no model takes
+  CheckIdStates(checkpoint, spec);
+}
+
 }  // namespace
 
 void AddPadded(StreamedSafetensors& content, const std::string& name, StreamedTensor tensor) {
@@ -31,7 +67,9 @@ void AddPadded(StreamedSafetensors& content, const std::string& name, StreamedTe
 
 void AddDensePart(Context& ctx, const Checkpoint& checkpoint, const ModelSpec& spec,
                   StreamedSafetensors& content) {
-  for (const NamedParameter& parameter : DensePart(ctx, spec).Parameters()) {
+  const std::vector<NamedParameter> parameters = DensePart(ctx, spec).Parameters();
+  CheckIsAll(ctx, checkpoint, spec, parameters);
+  for (const NamedParameter& parameter : parameters) {
     const CheckpointEntry& entry = FindEntry(checkpoint, parameter.name);
     const Shape& expected = parameter.variable.shape();
     if (entry.tensor.shape != expected || entry.tensor.dtype != DType::kF32)

@@ -16,7 +16,8 @@ namespace tessera::serve {
 void AddPadded(StreamedSafetensors& content, const std::string& name, StreamedTensor tensor);
 
 // All of the dense part, under the names of the checkpoint. Throws Error for a parameter that is
-// not there or has another shape, and for numbers beyond f16 where spec.dense_type is that.
+// not there or has another shape, for numbers beyond f16 where spec.dense_type is that, and where
+// the checkpoint has weights or state of raw ids that the model does not have: it is another one's.
 void AddDensePart(Context& ctx, const Checkpoint& checkpoint, const ModelSpec& spec,
                   StreamedSafetensors& content);
 

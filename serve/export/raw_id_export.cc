@@ -27,6 +27,14 @@ class StateOf {
     return checkpoint_.Read(ctx_, entry).ToVector<int64_t>();
   }
 
+  // Throws Error if a tensor is there that the module does not have.
+  void CheckLacks(const std::string& name) const {
+    for (const CheckpointEntry& entry : checkpoint_.tensors)
+      if (entry.name == prefix_ + name)
+        throw Error(Format("{}: it has '{}', which this model does not have", checkpoint_.path,
+                           entry.name));
+  }
+
  private:
   Context& ctx_;
   const Checkpoint& checkpoint_;
@@ -62,6 +70,7 @@ RawIdExport Read(const StateOf& state, const MchConfig& config, int64_t, int64_t
 }
 
 RawIdExport Read(const StateOf& state, HashZchOptions options, int64_t, int64_t table_rows) {
+  if (options.eviction == HashZchEviction::kNone) state.CheckLacks("_hash_zch_metadata");
   options.zch_size = table_rows;
   Context ctx({.threads = 1});
   const int64_t reserved = HashZchManagedCollisionModule(ctx, options).reserved_slots_per_bucket();

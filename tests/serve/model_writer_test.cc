@@ -10,6 +10,7 @@
 #include "runtime/files/files.h"
 #include "runtime/files/safetensors.h"
 #include "serve/export/choose_table_codecs.h"
+#include "serve/export/delta_writer.h"
 #include "serve/predictor.h"
 #include "tests/serve/testing/small_model.h"
 
@@ -44,6 +45,20 @@ TEST(Model, OfF32RowsSaysWhatItsTrainerSays) {
   const SmallModel small = MakeSmallModel("f32.safetensors");
   Predictor predictor(WriteSmallModel(small, "f32"));
   EXPECT_EQ(predictor.Predict(small.request), small.scores);
+}
+
+TEST(Model, OfACheckpointWithMoreWeightsIsRefused) {
+  const SmallModel small = MakeSmallModel("fewer.safetensors");
+  const std::string directory = WriteSmallModel(small, "fewer");
+  Context ctx({.threads = 1});
+  const Checkpoint more = ChangedCheckpoint(
+      small.checkpoint, "more.safetensors",
+      [&](auto& tensors) { tensors.emplace("crossnet.kernels.2", Tensor::Zeros(ctx, {4})); });
+  const std::string expected =
+      more.path + ": it has 'crossnet.kernels.2', which this model does not have";
+  EXPECT_EQ(ErrorOf([&] { WriteModel(ctx, more, {}, TempPath("more")); }), expected);
+  ModelChain chain(directory);
+  EXPECT_EQ(ErrorOf([&] { WriteDelta(ctx, more, {}, chain); }), expected);
 }
 
 TEST(Model, OfEachCodecIsAsNearAsTheCodecAllows) {
