@@ -170,7 +170,8 @@ void AddExportCommand(Command app) {
   out.Excludes(delta);
   command
       .Add("--weights-only", f->weights_only,
-           "With --out: leave out optimizer state and where the training stands")
+           "With --out: leave out optimizer state and where the training stands; rows that raw ids "
+           "have stay")
       .Needs(out);
   AddConfigFlags(
       command,

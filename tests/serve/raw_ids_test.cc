@@ -88,6 +88,42 @@ INSTANTIATE_TEST_SUITE_P(
                       R"({"kind": "hash_zch", "max_probe": 3, "percent_reserved_slots": 25,
                           "num_parts": 2})"));
 
+// Ids are of a model also where its training is left out.
+TEST_P(ServedRawIds, AreInAModelWithoutItsTraining) {
+  const TrainConfig config = ReadConfig(GetParam());
+  ExportedRun run(config, "whole.safetensors");
+  for (int step = 0; step < 3; ++step) run.Step();
+  WriteWhole(run.Save(), TempPath("alone.safetensors"), {.run_state = false});
+  std::filesystem::remove_all(TempPath("alone"));
+  WriteModel(run.ctx(), ReadCheckpoint(TempPath("alone.safetensors")), config, TempPath("alone"));
+  EXPECT_EQ(Predictor(TempPath("alone")).Predict(run.request()), run.Scores());
+}
+
+TEST(ServedRawIds, OfAnotherConfigurationAreRefused) {
+  ExportedRun run(
+      ReadConfig(R"({"kind": "hash_zch", "eviction": "LRU_EVICTION", "single_ttl": 2})"),
+      "zch.safetensors");
+  const Checkpoint saved = run.Save();
+  const auto refusal = [&](const char* managed_collision) {
+    return ErrorOf([&] {
+      WriteModel(run.ctx(), saved, ReadConfig(managed_collision), TempPath("of_another"));
+    });
+  };
+  const std::string prefix = "sparse_arch.embedding_bag_collection.embedding_bags.a.";
+  EXPECT_EQ(
+      refusal(R"({"kind": "hash_zch"})"),
+      saved.path + ": it has '" + prefix + "_hash_zch_metadata', which this model does not have");
+  EXPECT_EQ(refusal("null"), saved.path + ": it has '" + prefix +
+                                 "_current_iter_tensor', state of raw ids, which this model does "
+                                 "not take");
+  EXPECT_EQ(refusal(R"({"kind": "hash_zch", "eviction": "LRU_EVICTION", "single_ttl": 2,
+                        "total_num_buckets": 2})"),
+            saved.path +
+                ": table 'a': managed_collision.total_num_buckets was 1 when it was saved, and is "
+                "2 now: its raw ids would be looked for in other rows; expected the saved value");
+  EXPECT_FALSE(std::filesystem::exists(TempPath("of_another")));
+}
+
 // Growing tables that no forward has met have no rows yet: ids that are read add nothing.
 TEST(ServedRawIds, OfEmptyTablesAreServed) {
   ExportedRun run(ReadConfig(R"({"kind": "growing", "shared_rows": 3})"), "empty.safetensors");

@@ -98,6 +98,23 @@ TEST_P(RawIds, ConfigurationIsInTheCheckpoint) {
   EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "saved")), ToJson(config));
 }
 
+// A model without its training reads the ids that it was trained on.
+TEST_P(RawIds, AreOfTheModelWithoutItsTraining) {
+  const TrainConfig config = RawIdsConfig(GetParam().config);
+  const DataSets data(config, {});
+  Context ctx({.threads = 1, .seed = config.seed});
+  Trainer trained(ctx, config), loaded(ctx, config);
+  for (const auto& rows = data.OpenTrain(0); trained.progress().step < 9;)
+    trained.Step(*rows->Next());
+  trained.Save(TempPath("trained"));
+  WriteWhole(ReadCheckpoint(TempPath("trained")), TempPath("alone"), {.run_state = false});
+  const Checkpoint alone = ReadCheckpoint(TempPath("alone"));
+  EXPECT_FALSE(alone.has_optimizer_state());
+  EXPECT_FALSE(loaded.Load(alone));
+  const Batch batch = *data.OpenEval()->Next();
+  EXPECT_EQ(loaded.Predict(batch).ToVector<float>(), trained.Predict(batch).ToVector<float>());
+}
+
 // A checkpoint with more or fewer rows of growing tables is refused for its names or for its ids.
 TEST_P(RawIds, ARefusedCheckpointChangesNothing) {
   TrainConfig config = RawIdsConfig(GetParam().config);

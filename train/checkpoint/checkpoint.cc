@@ -303,7 +303,7 @@ void WriteWhole(const Checkpoint& checkpoint, const std::string& path,
   StreamedSafetensors content;
   int64_t done = 0, total = 0;
   for (const CheckpointEntry& entry : checkpoint.tensors) {
-    if (!options.run_state && IsRunState(entry.name)) continue;
+    if (!options.run_state && IsRunState(entry.name) && !IsIdState(entry.name)) continue;
     total += entry.tensor.nbytes();
     const auto make = [&, entry](const StreamedTensor::Sink& sink) {
       std::vector<char> piece(static_cast<size_t>(std::min(entry.tensor.nbytes(), kPieceBytes)));

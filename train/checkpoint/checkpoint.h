@@ -15,7 +15,8 @@
 //                                    in order of names
 //
 // Tables are whole, whatever the training was. A leading "model." of a weight's name is dropped
-// when a file is read. A file without any optimizer.* (as PyTorch writes one) holds weights alone.
+// when a file is read. A file without any optimizer.* (as PyTorch writes one), or without progress,
+// holds the model alone, from which optimizers start afresh.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -132,7 +133,7 @@ void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<Na
                      const TrainingProgress& progress, const std::string& config);
 
 struct WriteWholeOptions {
-  bool run_state = true;  // else weights alone, without a place in a training
+  bool run_state = true;  // else the model alone: weights, and what is known of raw ids
   std::function<void(int64_t done, int64_t total)> progress = nullptr;  // in bytes
 };
 
