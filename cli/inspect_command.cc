@@ -95,6 +95,9 @@ std::string AsText(const CheckpointSummary& summary) {
     text +=
         Format("a base of {} and {} of changes of {}, up to number {}\n", Bytes(chain->base_bytes),
                Counted(chain->deltas, "file"), Bytes(chain->delta_bytes), chain->number);
+  if (!summary.progress && summary.has_optimizer_state)
+    return text + Format("optimizer state, but no place in a training: its metadata lack {}\n",
+                         ProgressKeys());
   if (!summary.progress)
     return text + "weights alone: no optimizer state, no place in a training\n";
   const TrainingProgress& p = *summary.progress;

@@ -135,9 +135,10 @@ class Trainer {
   // saves its part.
   void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   void Save(RankCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
-  // Loads weights and, where the checkpoint has them, optimizer state and progress, whatever form
-  // it was saved in. Returns false if it had weights alone. Throws Error for one that does not fit,
-  // and changes nothing (but raw ids that were loaded before refused ones stay; with ranks, the
+  // Loads weights, what is known of raw ids, and optimizer state with progress, whatever form the
+  // checkpoint was saved in. Where state or progress is missing, the other one is not taken:
+  // optimizers start afresh, and Load returns false. Throws Error for one that does not fit, and
+  // changes nothing (but raw ids that were loaded before refused ones stay; with ranks, the
   // trainer's state may be lost). With ranks, each has its own `checkpoint`, and reads its parts.
   //
   // Growing tables may have been saved in other parts (checkpoint/raw_id_parts.h); then this

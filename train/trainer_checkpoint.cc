@@ -13,6 +13,7 @@
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
 #include "sharding/table_checkpoint.h"
 #include "train/checkpoint/model_checkpoint.h"
+#include "train/checkpoint/whole_tables.h"
 #include "train/dense_parts.h"
 #include "train/trainer.h"
 
@@ -21,14 +22,6 @@ namespace {
 
 constexpr char kWarmupState[] = "warmup";
 constexpr char kFrequenciesKey[] = "__item_frequencies";
-
-bool HasOptimizerState(const CheckpointIndex& index) {
-  const std::string prefix = kOptimizerPrefix;
-  const auto first = index.whole.lower_bound(prefix);
-  return (first != index.whole.end() && first->first.starts_with(prefix)) ||
-         std::any_of(index.tables.begin(), index.tables.end(),
-                     [](const auto& table) { return !table.second.states.empty(); });
-}
 
 // The names that an unsharded checkpoint would have, without tables' weights.
 std::vector<std::string> NamesIn(const CheckpointIndex& index) {
@@ -42,6 +35,25 @@ std::vector<std::string> NamesIn(const CheckpointIndex& index) {
 
 bool RemembersAnything(const DenseOptimizerConfig& config) {
   return config.name != "sgd" || config.momentum != 0;
+}
+
+// Whether any optimizer of the training has state after a step.
+bool RemembersAnything(const TrainConfig& config) {
+  return RemembersAnything(config.dense_optimizer) ||
+         std::any_of(config.tables.begin(), config.tables.end(),
+                     [](const auto& table) { return !RuleStates(table.optimizer).empty(); });
+}
+
+// Optimizers that remember anything go on from their state and its place in a training together.
+bool GoesOn(const std::optional<TrainingProgress>& progress, bool has_state, bool remembers) {
+  if (!progress || has_state) return progress.has_value();
+  return !remembers || (progress->step == 0 && progress->iter == 0);
+}
+
+Checkpoint WithoutStates(Checkpoint checkpoint) {
+  std::erase_if(checkpoint.tensors,
+                [](const auto& entry) { return entry.name.starts_with(kOptimizerPrefix); });
+  return checkpoint;
 }
 
 }  // namespace
@@ -223,9 +235,12 @@ void Trainer::ShowRows(const std::vector<int64_t>& rows) {
     if (tables.table(t).growing) tables.rows().SetInUse(ctx_, t, rows[static_cast<size_t>(t)]);
 }
 
-bool Trainer::LoadAlone(const Checkpoint& checkpoint) {
+bool Trainer::LoadAlone(const Checkpoint& given) {
   TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
-  if (checkpoint.progress && checkpoint.progress->step > 0) {
+  const bool goes_on = GoesOn(given.progress, given.has_optimizer_state(),
+                              RemembersAnything(config_) || warmup_ || frequencies_);
+  const Checkpoint checkpoint = goes_on ? given : WithoutStates(given);
+  if (goes_on && checkpoint.progress->step > 0) {
     std::vector<std::string> names;
     for (const CheckpointEntry& entry : checkpoint.tensors) names.push_back(entry.name);
     CheckStateIsThere(checkpoint.path, names);
@@ -243,9 +258,8 @@ bool Trainer::LoadAlone(const Checkpoint& checkpoint) {
         ShowRows(rows);
         return State();
       });
-  if (!checkpoint.progress) return false;
-  GoOnFrom(*checkpoint.progress);
-  return true;
+  if (goes_on) GoOnFrom(*checkpoint.progress);
+  return goes_on;
 }
 
 std::vector<NamedTensor> Trainer::IdsIn(ShardedCheckpoint& checkpoint) {
@@ -267,6 +281,10 @@ std::vector<NamedTensor> Trainer::IdsIn(ShardedCheckpoint& checkpoint) {
 
 bool Trainer::LoadParts(ShardedCheckpoint& checkpoint) {
   const std::optional<TrainingProgress> progress = ParseProgress(checkpoint.info().metadata);
+  const bool has_state = HasOptimizerState(checkpoint.index()),
+             goes_on =
+                 GoesOn(progress, has_state, RemembersAnything(config_) || warmup_ || frequencies_),
+             with_state = goes_on && has_state;
   std::vector<NamedTensor> weights, rest;
   const std::vector<std::string> names = NamesIn(checkpoint.index());
   const std::set<std::string> dense_tables = ShardedDenseTables(model_);
@@ -277,14 +295,13 @@ bool Trainer::LoadParts(ShardedCheckpoint& checkpoint) {
   for (NamedTensor& of_part : ReadDenseStates(ctx_, checkpoint, model_))
     rest.push_back(std::move(of_part));
   for (NamedTensor& of_ids : IdsIn(checkpoint)) rest.push_back(std::move(of_ids));
-  if (progress && progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
+  if (goes_on && progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
   changes_.clear();
   model_.LoadStateDict(ctx_, weights);
-  const bool with_state = HasOptimizerState(checkpoint.index());
   LoadRest(rest, with_state);
   LoadTables(ctx_, checkpoint, model_.sharded()->tables(), with_state);
-  if (progress) GoOnFrom(*progress);
-  return progress.has_value();
+  if (goes_on) GoOnFrom(*progress);
+  return goes_on;
 }
 
 }  // namespace tessera

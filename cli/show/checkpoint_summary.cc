@@ -9,6 +9,7 @@
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "models/ranking_model.h"
 #include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/natural_order.h"
 #include "runtime/tensor.h"
 #include "sharding/checkpoint/checkpoint.h"
@@ -74,7 +75,9 @@ CheckpointSummary OfProgram(const Checkpoint& checkpoint) {
 CheckpointSummary OfFile(const std::string& path) {
   const Checkpoint checkpoint = ReadCheckpoint(path);
   if (IsOfProgram(checkpoint)) return OfProgram(checkpoint);
-  CheckpointSummary summary{.config = checkpoint.config, .progress = checkpoint.progress};
+  CheckpointSummary summary{.config = checkpoint.config,
+                            .progress = checkpoint.progress,
+                            .has_optimizer_state = checkpoint.has_optimizer_state()};
   summary.chain = checkpoint.chain;
   std::map<std::string, int64_t> state_bytes = StateBytes(checkpoint);
   for (const auto& [name, tensor] : checkpoint.tensors) {
@@ -151,7 +154,8 @@ CheckpointSummary OfFolder(const std::string& path) {
   const auto config = info.metadata.find("config");
   CheckpointSummary summary{.ranks = info.plan.world_size,
                             .config = config == info.metadata.end() ? "" : config->second,
-                            .progress = ParseProgress(info.metadata)};
+                            .progress = ParseProgress(info.metadata),
+                            .has_optimizer_state = HasOptimizerState(checkpoint.index())};
   for (const CheckpointTable& table : info.tables) {
     const StoredTable& stored = checkpoint.index().tables.at(table.shape.name);
     summary.tables.push_back({.name = table.shape.name,
@@ -175,6 +179,13 @@ std::string TableOf(const std::string& parameter) {
   const std::string prefix = RankingModel::kTablePrefix, suffix = ".weight";
   if (!parameter.starts_with(prefix) || !parameter.ends_with(suffix)) return "";
   return parameter.substr(prefix.size(), parameter.size() - prefix.size() - suffix.size());
+}
+
+std::string ProgressKeys() {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : CheckpointMetadata({}, ""))
+    if (key != "format" && key != "config" && key != "max_counter") keys.push_back(key);
+  return internal::Joined(keys);
 }
 
 CheckpointSummary SummarizeCheckpoint(const std::string& path) {

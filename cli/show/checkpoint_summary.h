@@ -33,6 +33,7 @@ struct CheckpointSummary {
   std::string config = {};    // JSON, "" if it has none
   std::string prepared = {};  // the rows it was trained on (row_preparation.h), where it says so
   std::optional<TrainingProgress> progress = {};
+  bool has_optimizer_state = false;
   std::optional<ChainPosition> chain = {};  // of a folder of incremental checkpoints
   std::vector<TensorSummary> tensors = {};  // of a file of SaveCheckpoint, in place of the tables
   bool of_program = false;                  // whether it is such a file
@@ -40,6 +41,9 @@ struct CheckpointSummary {
 
 // The part of a parameter's name that is the table's, "" for other parameters.
 std::string TableOf(const std::string& parameter);
+
+// Keys of a checkpoint's metadata that say where a training stands, all of which are needed.
+std::string ProgressKeys();
 
 // Throws Error for what is neither, naming the file.
 CheckpointSummary SummarizeCheckpoint(const std::string& path);

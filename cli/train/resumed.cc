@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/changed_statistics.h"
+#include "cli/show/checkpoint_summary.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "train/checkpoint/as_of_ranks.h"
@@ -12,6 +13,17 @@
 
 namespace tessera::cli {
 namespace {
+
+// Throws Error for optimizer state without a place in a training: rules that count steps would go
+// on from step 0 with states of a later one.
+void CheckHasProgress(const std::string& path, bool has_state, const Resumed& resumed) {
+  if (!has_state || resumed.progress) return;
+  throw Error(Format(
+      "{}: it has states of optimizers, but its metadata do not say where the training stands: "
+      "expected {} (docs/saved_models.md says what they are). tessera export --weights-only leaves "
+      "the states out, and optimizers start afresh",
+      path, ProgressKeys()));
+}
 
 std::string ConfigIn(const ShardedCheckpoint& folder) {
   const auto& metadata = folder.info().metadata;
@@ -72,6 +84,7 @@ Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
     const ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
     resumed.config = ConfigIn(folder);
     resumed.progress = ParseProgress(folder.info().metadata);
+    CheckHasProgress(flags.resume, HasOptimizerState(folder.index()), resumed);
     return resumed;
   }
   Checkpoint checkpoint = ReadCheckpoint(flags.resume);
@@ -79,6 +92,7 @@ Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   resumed.of_program = IsOfProgram(checkpoint);
   resumed.progress = checkpoint.progress;
   resumed.chain = checkpoint.chain;
+  CheckHasProgress(flags.resume, checkpoint.has_optimizer_state(), resumed);
   if (!with_ranks) resumed.checkpoint = std::move(checkpoint);
   return resumed;
 }
@@ -92,6 +106,12 @@ bool LoadResumed(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bo
   const bool with_run = trainer.comm() == nullptr
                             ? LoadAlone(flags, trainer, resumed)
                             : LoadOnRank(flags, trainer, resumed.form, is_leader);
+  if (!with_run && resumed.progress)
+    throw Error(Format(
+        "{}: it says that {} were trained, but has no state of the optimizers, and this model's "
+        "have some. tessera export --weights-only leaves out where the training stands, and "
+        "optimizers start afresh",
+        flags.resume, Counted(resumed.progress->step, "step")));
   if (is_leader) SayMovedIds(trainer.moved_ids());
   return with_run;
 }

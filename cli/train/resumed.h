@@ -22,13 +22,14 @@ struct Resumed {
   std::optional<ChainPosition> chain;    // where training goes on from
 };
 
+// Throws Error for states of optimizers without a place in a training.
 Resumed ReadResumed(const TrainFlags& flags, bool with_ranks);
 
 // Returns the run that this one goes on from; absent if only weights are known of it.
 std::optional<ResumedRun> RunOf(const TrainFlags& flags, const Resumed& resumed);
 
 // Loads what this rank needs of it, and says on the leader what of it is changed. False if it holds
-// weights alone.
+// weights alone. Throws Error for a place in a training without the states of its optimizers.
 bool LoadResumed(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is_leader);
 
 }  // namespace tessera::cli

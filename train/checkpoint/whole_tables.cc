@@ -68,6 +68,14 @@ Checkpoint WholeTables(ShardedCheckpoint& from) {
   return checkpoint;
 }
 
+bool HasOptimizerState(const CheckpointIndex& index) {
+  const std::string prefix = kOptimizerPrefix;
+  const auto first = index.whole.lower_bound(prefix);
+  return (first != index.whole.end() && first->first.starts_with(prefix)) ||
+         std::any_of(index.tables.begin(), index.tables.end(),
+                     [](const auto& table) { return !table.second.states.empty(); });
+}
+
 ShardedCheckpoint OpenFolderOfRanks(const std::string& folder) {
   return DetectForm(folder) == SavedForm::kRankChains ? OpenRankChain(folder)
                                                       : ShardedCheckpoint(folder);

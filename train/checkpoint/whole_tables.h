@@ -16,6 +16,9 @@ Checkpoint WholeTables(ShardedCheckpoint& from);
 // Opens what ranks saved, whole or incrementally (rank_chain.h). Throws Error as their readers do.
 ShardedCheckpoint OpenFolderOfRanks(const std::string& folder);
 
+// Whether optimizer state is there.
+bool HasOptimizerState(const CheckpointIndex& index);
+
 // Its whole tables, found whole: all bytes were read and checked once.
 Checkpoint ReadFolderOfRanks(const std::string& folder);
 
