@@ -82,6 +82,9 @@ constexpr KeyMeaning kMeanings[] = {
     {"managed_collision.eviction_interval", "Steps between two evictions."},
     {"managed_collision.input_hash_size",
      "If above 0: ids are hashed to numbers below this one first."},
+    {"managed_collision.input_hash_size@hash_zch",
+     "If above 0: ids are below this one, and each bucket has a range of them. It only chooses the "
+     "bucket; with one bucket it changes nothing. 0: the bucket is the id mod total_num_buckets."},
     {"managed_collision.mch_size", "Rows that ids without a row of their own share by hash."},
     {"managed_collision.single_ttl",
      "The time to live of an id with SINGLE_TTL_EVICTION and LRU_EVICTION, in units of clock."},
