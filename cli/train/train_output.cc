@@ -210,8 +210,25 @@ bool LosesSecondMoments(const EmbeddingBagConfig& table) {
           std::holds_alternative<PartialRowwiseAdam>(rule));
 }
 
+// Of 4,000 ids that came once, in batches of 600 ids at most, admit_after 3 let 0.2 % in beside a
+// sketch of so many bytes, 13 % beside one of 256 and 85 % beside one of 64.
+constexpr int64_t kLeastSketchBytes = 4096;
+
+void WarnOfSmallSketches(const TrainConfig& config) {
+  for (const auto& [table, managed] : config.managed_collision) {
+    const auto* growing = std::get_if<GrowingIndexOptions>(&managed.module);
+    if (growing != nullptr && growing->admit_after > 1 && growing->sketch_bytes > 0 &&
+        growing->sketch_bytes < kLeastSketchBytes)
+      Warn(Format(
+          "managed_collision.sketch_bytes {} of table {}: so small a sketch counts different "
+          "ids together, and they get rows before they came {} times; expected {} or more",
+          growing->sketch_bytes, table, growing->admit_after, kLeastSketchBytes));
+  }
+}
+
 void WarnOfSettings(const TrainConfig& config) {
   for (const std::string& idle : IdleSettings(config)) Warn(idle);
+  WarnOfSmallSketches(config);
   std::vector<std::string> lossy;
   for (const EmbeddingBagConfig& table : config.tables)
     if (LosesSecondMoments(table)) lossy.push_back(table.name);

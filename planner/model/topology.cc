@@ -20,8 +20,8 @@ void CheckBandwidth(double bytes_per_ms, const char* name) {
 }
 
 void CheckMultiplier(double value, const char* name) {
-  TESSERA_CHECK(std::isfinite(value) && value > 0,
-                "topology: {}: expected a number above 0, got {}", name, value);
+  TESSERA_CHECK(std::isfinite(value) && value >= 0,
+                "topology: {}: expected a number that is not negative, got {}", name, value);
 }
 
 void CheckCaps(const std::vector<int64_t>& caps, int world_size, const char* name) {

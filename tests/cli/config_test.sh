@@ -88,6 +88,9 @@ idle decay_exponent "the eviction is not DISTANCE_LFU" \
 idle percent_reserved_slots "opt_in_prob is -1" '{"kind":"hash_zch","percent_reserved_slots":10}'
 idle disable_fallback "with opt_in_prob, ids without a slot read reserved ones" \
   '{"kind":"hash_zch","opt_in_prob":50,"percent_reserved_slots":10,"disable_fallback":true}'
+run 0 train --config small.json --train-rows 0:512 --set 'managed_collision={"kind":"growing",
+  "admit_after":3,"sketch_bytes":64}'
+has err "sketch_bytes 64 of table a: so small a sketch"
 idle clock "the eviction is NONE" '{"kind":"hash_zch","clock":"HOURS"}'
 run 0 train --config small.json --train-rows 0:512 --set 'managed_collision={"kind":"mch",
   "eviction":"DISTANCE_LFU","decay_exponent":2}'

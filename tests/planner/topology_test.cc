@@ -68,9 +68,6 @@ TEST(TopologyTest, ErrorsNameFileAndField) {
   EXPECT_THAT(
       ErrorOf(R"({"tessera_topology": 1, "comms_table": [["all_to_all", 4294967298, 1, 1]]})"),
       HasSubstr("comms_table[0][1]: expected an integer from 0 to 2147483647, got 4294967298"));
-  for (const std::string kind : {"", "weighted_feature_"})
-    EXPECT_THAT(ErrorOf(R"({"tessera_topology": 1, ")" + kind + R"(bwd_compute_multiplier": 0})"),
-                HasSubstr(kind + "bwd_compute_multiplier: expected a number above 0, got 0"));
   EXPECT_THAT(ErrorOf(R"({"tessera_topology": 1, "comms_table": [["all", 1, 1, 1]]})"),
               HasSubstr("comms_table[0][0]: collective 'all'"));
 }

@@ -96,8 +96,6 @@ TEST(ManagedCollisionJson, MistakesAreErrorsThatSayWhere) {
   EXPECT_THAT(error(R"({"kind": "growing", "max_probe": 3})"), HasSubstr(where));
   EXPECT_EQ(error(R"({"kind": "growing", "admit_after": 256})"),
             where + ".admit_after: expected 1 to 255, got 256");
-  EXPECT_EQ(error(R"({"kind": "growing", "admit_after": 3, "sketch_bytes": 4095})"),
-            where + ".sketch_bytes: expected 0, or 4096 or more, got 4095");
   EXPECT_EQ(error(R"({"kind": "hash_zch", "opt_in_prob": 0})"),
             where + ".opt_in_prob: expected -1, or 1 to 100, got 0");
   EXPECT_THAT(error(R"({"kind": "growing", "eviction": "lru"})"),
