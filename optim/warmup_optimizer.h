@@ -21,7 +21,8 @@ inline constexpr char kWarmupKey[] = "__warmup";
 
 class WarmupOptimizer final : public OptimizerWrapper {
  public:
-  // base_lr is the base of every group; absent, each group's is the rate that it has now. Throws
+  // base_lr is the base of every group (of a fused table, its lr_scale times that); absent, each
+  // group's is the rate that it has now. Throws
   // Error for stages that WarmupSchedule refuses, or an optimizer that has the key already.
   WarmupOptimizer(std::shared_ptr<Optimizer> optimizer, std::vector<WarmupStage> stages,
                   std::optional<double> base_lr = {}, std::string key = kWarmupKey);

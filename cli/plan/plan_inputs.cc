@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "cli/config_flags.h"
 #include "cli/rank_layout.h"
 #include "cli/show/checkpoint_summary.h"
+#include "cli/show/log.h"
 #include "planner/model/model_json.h"
 #include "planner/model/shipped_topologies.h"
+#include "planner/step_model/rule_by_name.h"
 #include "runtime/base/check.h"
 #include "runtime/base/nearest.h"
 #include "runtime/base/report_text.h"
@@ -57,6 +60,26 @@ PlanInput OfCheckpoint(const PlanFlags& flags, const Topology& topology) {
   return {ModelOfTables(summary), {}};
 }
 
+// What is priced in another way than it reads: an optimizer that nobody knows, and features beyond
+// the pooling factors.
+void WarnOfTable(const PlannerModel& model, const PlannerTable& table) {
+  try {
+    if (!table.optimizer.empty()) RuleByName(table.optimizer);
+  } catch (const Error& error) {
+    Warn(Format("table {}: {}; its states are counted as one number a weight", table.name,
+                error.what()));
+  }
+  const auto found = model.constraints.find(table.name);
+  const size_t features = table.features.size(),
+               factors = (found == model.constraints.end() ? TableConstraints() : found->second)
+                             .pooling_factors.size();
+  if (features > 1 && factors != features)
+    Warn(
+        Format("table {}: its {} features are priced as {}: expected a pooling factor for each in "
+               "its constraints, got {}",
+               table.name, features, factors, factors));
+}
+
 PlanInput OfJson(const PlanFlags& flags, const Topology& topology) {
   const std::string& path = flags.tables;
   const std::string text = ReadTextFile(path);
@@ -67,7 +90,9 @@ PlanInput OfJson(const PlanFlags& flags, const Topology& topology) {
   }
   if (document.is_object() && document.contains("tessera_planner_model")) {
     RefuseSettings(flags);
-    return {PlannerModelFromJson(text, path), {}};
+    PlannerModel model = PlannerModelFromJson(text, path);
+    for (const PlannerTable& table : model.tables) WarnOfTable(model, table);
+    return {std::move(model), {}};
   }
   if (document.is_object() && !document.contains("tables"))
     throw Error(

@@ -65,6 +65,18 @@ lacks out "helps the most"
 fails_saying "TiB SSD for them (dense parameters and batches take" \
   plan --tables small.json --ranks 2 --ddr 0.00001
 
+# ---- tables that are priced in another way than they read
+cat >odd.json <<'EOM'
+{"tessera_planner_model": 1, "modules": [{"path": "ebc", "tables": [
+  {"name": "t", "rows": 4000, "dim": 64, "features": ["a", "b"], "optimizer": "sgdd"},
+  {"name": "u", "rows": 4000, "dim": 64, "features": ["c", "d"], "optimizer": "sgd"}]}],
+ "constraints": {"u": {"pooling_factors": [1, 3]}}}
+EOM
+run 0 plan --tables odd.json --ranks 2
+has err 'table t: no rule "sgdd"'
+has err "table t: its 2 features are priced as 1"
+lacks err "table u"
+
 # ---- with rules, another cost model, networks, a configuration whose batch is of all ranks
 echo '{"tessera_placement_rules": 1, "rank_caps": [{"rank": 3, "ddr": 0}]}' >rules.json
 run 0 plan --tables tables.json --ranks 4 --constraints rules.json --what-if ranks=2
