@@ -32,7 +32,8 @@ EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx,
 }
 
 KeyedTensor EmbeddingBagCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) {
-  if (const auto answer = ahead_.Take(features)) return answer(ctx);
+  if (const auto answer = ahead_.Take(ctx, features, tables_->options().weighted))
+    return answer(ctx);
   TESSERA_CHECK(
       !features.variable_stride_per_key() || features.inverse_indices_or_none() != nullptr,
       "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices to become a "

@@ -18,7 +18,8 @@ EmbeddingCollection::EmbeddingCollection(Context& ctx, std::vector<EmbeddingConf
 }
 
 NamedSequences EmbeddingCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) {
-  if (const auto answer = ahead_.Take(features)) return answer(ctx);
+  if (const auto answer = ahead_.Take(ctx, features, tables_->options().weighted))
+    return answer(ctx);
   return internal::NamedRows(ctx, features, tables_->features(),
                              tables_->ForwardSequence(ctx, features), options_.need_indices);
 }

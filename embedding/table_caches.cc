@@ -12,8 +12,7 @@ using internal::EmbeddingTable;
 void TableCaches::Prefetch(Context& ctx, const KeyedJaggedTensor& kjt) const {
   const auto cached = [](const EmbeddingTable& table) { return table.cache != nullptr; };
   if (std::none_of(state_->tables.begin(), state_->tables.end(), cached)) return;
-  state_->prefetched.push_back(
-      {kjt.values(), std::make_shared<internal::TableBatch>(ctx, *state_, kjt)});
+  state_->prefetched.push_back({kjt, std::make_shared<internal::TableBatch>(ctx, *state_, kjt)});
 }
 
 void TableCaches::ForgetPrefetched() const { state_->prefetched.clear(); }

@@ -21,8 +21,8 @@ class TableCaches {
   explicit TableCaches(std::shared_ptr<internal::TablesState> state) : state_(std::move(state)) {}
 
   // Checks the bounds of `kjt` and brings its rows into the caches (cache/row_cache.h), ahead of a
-  // forward of the same `kjt` (the same tensor of ids). Any number of batches may be prefetched;
-  // their training forwards must come in the same order. On a context of its own it runs beside the
+  // forward of the same `kjt` (SameFeatures). Any number of batches may be prefetched; their
+  // training forwards must come in the same order. On a context of its own it runs beside the
   // training of earlier batches; that context must wait for the one that made the ids. A forward of
   // a batch that was not prefetched brings its rows itself.
   void Prefetch(Context& ctx, const KeyedJaggedTensor& kjt) const;

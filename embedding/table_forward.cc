@@ -6,6 +6,7 @@
 #include "embedding/table/table_backward.h"
 #include "runtime/files/trace.h"
 #include "runtime/tensor.h"
+#include "sparse/same_features.h"
 
 namespace tessera::internal {
 namespace {
@@ -51,14 +52,16 @@ TableBatch TakeBatch(Context& ctx, TablesState& state, const KeyedJaggedTensor& 
                      bool training) {
   if (state.prefetched.empty()) return TableBatch(ctx, state, kjt);
   const Prefetched first = state.prefetched.front();
-  const Tensor& values = kjt.values();
-  if (values.raw_data() == first.values.raw_data() && values.shape() == first.values.shape()) {
+  if (SameFeatures(kjt, first.features, state.options.weighted)) {
     state.prefetched.pop_front();
     first.batch->RecordStream(ctx);
     return *first.batch;
   }
   TESSERA_CHECK(!training,
-                "a training forward of another batch than the first of {} that were prefetched",
+                "a training forward of another batch than the first of {} that were prefetched, as "
+                "PrefetchTrainPipelineSparseDist does ahead of its steps: expected the same ids, "
+                "bags, keys and weights, or that all of them are dropped before "
+                "(TableCaches::ForgetPrefetched)",
                 state.prefetched.size());
   return TableBatch(ctx, state, kjt);
 }

@@ -25,7 +25,8 @@ ShardedEmbeddingCollection::ShardedEmbeddingCollection(Context& ctx, Communicato
 
 NamedSequences ShardedEmbeddingCollection::Forward(Context& ctx,
                                                    const KeyedJaggedTensor& features) {
-  if (const auto answer = ahead_.Take(features)) return answer(ctx);
+  if (const auto answer = ahead_.Take(ctx, features, tables_->options().weighted))
+    return answer(ctx);
   return ComputeAndOutputDist(ctx, StartInputDist(ctx, features)).Wait();
 }
 

@@ -23,7 +23,7 @@ namespace tessera::internal {
 
 class TableBatch;
 struct Prefetched {
-  Tensor values;  // of the KJT
+  KeyedJaggedTensor features;
   std::shared_ptr<TableBatch> batch;
 };
 

@@ -46,7 +46,8 @@ ShardedManagedCollisionEmbeddings<Collection, Input, Output>::ShardedManagedColl
 template <typename Collection, typename Input, typename Output>
 Output ShardedManagedCollisionEmbeddings<Collection, Input, Output>::Forward(
     Context& ctx, const KeyedJaggedTensor& features) {
-  if (const auto answer = ahead_.Take(features)) return answer(ctx);
+  const bool weighted = tables().options().weighted || return_remapped_features_;
+  if (const auto answer = ahead_.Take(ctx, features, weighted)) return answer(ctx);
   return ComputeAndOutputDist(ctx, StartInputDist(ctx, features)).Wait();
 }
 

@@ -6,6 +6,7 @@
 #include "sharding/exchange/dedup.h"
 #include "sharding/exchange/node/node_dedup.h"
 #include "train/pipeline/collection_outputs.h"
+#include "train/pipeline/own_companion.h"
 
 namespace tessera {
 namespace {
@@ -39,10 +40,14 @@ class AnsweredCollection : public PipelinedEmbeddings {
 
   explicit AnsweredCollection(Collection& collection) : collection_(collection) {}
 
-  bool AnswerNext(const KeyedJaggedTensor& features, Answer answer) override {
-    collection_.ahead().Set(features, [answer = std::move(answer)](Context& ctx) {
-      return std::move(static_cast<LookupOf<Output>&>(*answer(ctx)).output());
-    });
+  bool AnswerNext(const KeyedJaggedTensor& features, Answer answer,
+                  TakesPrecomputed takes) override {
+    collection_.ahead().Set(
+        features,
+        [answer = std::move(answer)](Context& ctx) {
+          return std::move(static_cast<LookupOf<Output>&>(*answer(ctx)).output());
+        },
+        std::move(takes));
     return true;
   }
   void ForgetAnswer() override { collection_.ahead().Clear(); }
@@ -93,12 +98,11 @@ template <typename Collection>
 class AnsweredShards : public AnsweredCollection<Collection> {
  public:
   explicit AnsweredShards(Collection& collection)
-      : AnsweredCollection<Collection>(collection),
-        comm_(collection.tables().comm().Companion("input_dist")) {
-    collection.tables().PrepareInputDist(comm_);
+      : AnsweredCollection<Collection>(collection), companion_(collection.tables().comm()) {
+    collection.tables().PrepareInputDist(companion_.comm());
   }
 
-  bool alone() const override { return comm_.size() == 1; }
+  bool alone() const override { return companion_.comm().size() == 1; }
 
   std::shared_ptr<LookupAhead> Lookup(Context& ctx, const InputAhead& input) override {
     return this->Of(this->collection_.ComputeAndOutputDist(ctx, input.features, *input.dist));
@@ -110,10 +114,11 @@ class AnsweredShards : public AnsweredCollection<Collection> {
  private:
   std::optional<tessera::InputDist> Distribute(Context& ctx,
                                                const KeyedJaggedTensor& features) override {
-    return tables().StartInputDist(ctx, features, comm_).Wait();
+    return tables().StartInputDist(ctx, features, companion_.comm()).Wait();
   }
+  bool ids_travel() const override { return !alone(); }
 
-  Communicator& comm_;
+  internal::OwnCompanion companion_;
 };
 
 template <typename Collection>
@@ -169,7 +174,7 @@ class WholeInStep final : public PipelinedEmbeddings {
   WholeInStep(bool alone, const char* why) : alone_(alone), why_(why) {}
 
   bool alone() const override { return alone_; }
-  bool AnswerNext(const KeyedJaggedTensor&, Answer) override { return false; }
+  bool AnswerNext(const KeyedJaggedTensor&, Answer, TakesPrecomputed) override { return false; }
   void ForgetAnswer() override {}
   std::shared_ptr<LookupAhead> Lookup(Context&, const InputAhead&) override {
     throw Error(Format("no lookup ahead: {}", why_));
@@ -235,6 +240,14 @@ InputAhead PipelinedEmbeddings::InputDist(Context& ctx, const KeyedJaggedTensor&
                 "a pipeline's batch has weights that need a gradient: without a pipeline they get "
                 "one");
   return {features, Distribute(ctx, features)};
+}
+
+void PipelinedEmbeddings::BeginPipeline(const std::string& name) {
+  TESSERA_CHECK(pipeline_.empty() || !ids_travel(),
+                "{} over tables that a live {} works ahead for: expected Pipelined(collection) for "
+                "each of two pipelines, or the first to end before the second begins",
+                name, pipeline_);
+  pipeline_ = name;
 }
 
 std::unique_ptr<PipelinedEmbeddings> Pipelined(EmbeddingBagCollection& collection) {

@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "embedding/embedding_bag_collection.h"
@@ -29,6 +30,7 @@
 #include "embedding/feature_processed_embedding_bag_collection.h"
 #include "embedding/itep/itep_embedding.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
+#include "embedding/precomputed_forward.h"
 #include "runtime/context.h"
 #include "sharding/itep/sharded_itep_embedding.h"
 #include "sharding/managed_collision/sharded_managed_collision_embedding.h"
@@ -70,9 +72,15 @@ class PipelinedEmbeddings {
   // for weights that need a gradient: it would not find its way back.
   InputAhead InputDist(Context& ctx, const KeyedJaggedTensor& features);
 
-  // The calls below are for the thread that trains. Makes the collection's next Forward of
-  // `features` return what `answer` looks up; returns false if the collection takes no answers.
-  virtual bool AnswerNext(const KeyedJaggedTensor& features, Answer answer) = 0;
+  // The calls below are for the thread that trains. A pipeline begins and ends with these. Begin
+  // throws Error, which names both, if ids travel ahead for another pipeline that has not ended:
+  // their exchanges would meet.
+  void BeginPipeline(const std::string& name);
+  void EndPipeline() { pipeline_.clear(); }
+  // Makes the collection's next Forward of `features` that `takes` it return what `answer` looks
+  // up; returns false if the collection takes no answers.
+  virtual bool AnswerNext(const KeyedJaggedTensor& features, Answer answer,
+                          TakesPrecomputed takes) = 0;
   virtual void ForgetAnswer() = 0;
   // Looks up, and starts the way home. If ctx has a tape it is a training forward. REQUIRES:
   // answers are taken.
@@ -88,6 +96,10 @@ class PipelinedEmbeddings {
  private:
   virtual std::optional<tessera::InputDist> Distribute(Context& ctx,
                                                        const KeyedJaggedTensor& features) = 0;
+  // Whether InputDist exchanges something with other ranks.
+  virtual bool ids_travel() const { return false; }
+
+  std::string pipeline_;  // that works ahead now; empty: none
 };
 
 // The collection outlives the result, and stays where it is.
@@ -98,10 +110,11 @@ std::unique_ptr<PipelinedEmbeddings> Pipelined(ManagedCollisionEmbeddingCollecti
 std::unique_ptr<PipelinedEmbeddings> Pipelined(ITEPEmbeddingBagCollection& collection);
 std::unique_ptr<PipelinedEmbeddings> Pipelined(ITEPEmbeddingCollection& collection);
 std::unique_ptr<PipelinedEmbeddings> Pipelined(FeatureProcessedEmbeddingBagCollection& collection);
-// Every rank calls. Ids travel by way of a companion of the collection's communicator: so the calls
-// of the thread that trains, and those of the thread that runs ahead, each have one order on all
-// ranks, whichever of the two is faster. One pipeline at a time. Under MPI this takes its thread
-// (MpiOptions::comm_thread).
+// Every rank calls, and ends the results in one order. Ids travel by way of a companion of the
+// collection's communicator that the result has for itself: so the calls of the thread that trains,
+// and those of each thread that runs ahead, each have one order on all ranks, whichever is faster.
+// A result is for one pipeline at a time; a second pipeline, say of an evaluation between steps,
+// has one of its own. Under MPI this takes its thread (MpiOptions::comm_thread).
 std::unique_ptr<PipelinedEmbeddings> Pipelined(ShardedEmbeddingBagCollection& collection);
 std::unique_ptr<PipelinedEmbeddings> Pipelined(ShardedEmbeddingCollection& collection);
 std::unique_ptr<PipelinedEmbeddings> Pipelined(

@@ -1,5 +1,6 @@
 #include "train/pipeline/step_forwards.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -16,32 +17,60 @@ ContextOptions Beside(Context& ctx) {
 
 }  // namespace
 
+StepForwards::StepForwards(std::string pipeline, std::vector<PipelinedEmbeddings*> embeddings)
+    : pipeline_(std::move(pipeline)), embeddings_(std::move(embeddings)) {
+  size_t begun = 0;
+  try {
+    for (; begun < embeddings_.size(); ++begun) embeddings_[begun]->BeginPipeline(pipeline_);
+  } catch (...) {
+    while (begun > 0) embeddings_[--begun]->EndPipeline();
+    throw;
+  }
+}
+
+StepForwards::~StepForwards() {
+  for (PipelinedEmbeddings* e : embeddings_) e->EndPipeline();
+}
+
 void StepForwards::Run(const PipelineInputs& inputs, const NextInputs& next,
                        const std::function<void()>& step) {
-  struct ClearAtEnd {
-    const std::vector<PipelinedEmbeddings*>& embeddings;
-    ~ClearAtEnd() {
-      for (PipelinedEmbeddings* e : embeddings) e->ForgetAnswer();
+  bool whole = false;  // all that was done ahead was taken
+  struct AtEnd {
+    StepForwards& forwards;
+    const bool& whole;
+    ~AtEnd() {
+      for (PipelinedEmbeddings* e : forwards.embeddings_) e->ForgetAnswer();
+      if (!whole) forwards.Abandon();
     }
   };
-  const ClearAtEnd clear{embeddings_};
-  if (failed_ahead_) {
-    Settle();
-    std::rethrow_exception(std::exchange(failed_ahead_, nullptr));
-  }
+  const AtEnd at_end{*this, whole};
+  if (failed_ahead_) std::rethrow_exception(std::exchange(failed_ahead_, nullptr));
   Begin(inputs);
-  size_t missing = 0;
-  for (size_t c = 0; c < inputs.size(); ++c)
-    missing += embeddings_[c]->AnswerNext(inputs[c].features, [&, c](Context& ctx) {
+  std::vector<char> made(inputs.size(), 1);  // a collection's forward, or it takes no answers
+  size_t answers = 0;                        // not taken yet
+  for (size_t c = 0; c < inputs.size(); ++c) {
+    const auto answer = [&, c](Context& ctx) {
       std::shared_ptr<LookupAhead> rows = Answer(ctx, c, inputs[c]);
       rows->Variables();
-      if (--missing == 0) WorkAhead(next);
+      made[c] = 1;
+      whole = --answers == 0;
+      if (whole) WorkAhead(next);
       return rows;
-    });
+    };
+    const auto takes = [&, c](const Context& ctx) {
+      if (ctx.tape() != nullptr || ScoresTake()) return true;
+      made[c] = 1;
+      return false;
+    };
+    if (!embeddings_[c]->AnswerNext(inputs[c].features, answer, takes)) continue;
+    made[c] = 0;
+    ++answers;
+  }
   step();
-  TESSERA_CHECK_EQ(missing, size_t{0},
-                   "a pipeline's step is to make one forward of each collection, of the features "
-                   "that the pipeline was told of; forwards not made");
+  TESSERA_CHECK_EQ(std::ranges::count(made, 0), 0,
+                   "a step of {} is to make one forward of each collection, of the very features "
+                   "(ids, bags, keys and weights) that the pipeline was told of; forwards not made",
+                   pipeline_);
 }
 
 // A failure here belongs to the next batch: this one is trained first, if it can be. Other ranks
@@ -61,10 +90,13 @@ std::shared_ptr<LookupAhead> StepForwards::Answer(Context& ctx, size_t collectio
   return embeddings_[collection]->Lookup(ctx, input);
 }
 
-PrefetchForwards::PrefetchForwards(Context& ctx, std::vector<PipelinedEmbeddings*> embeddings)
-    : StepForwards(std::move(embeddings)), ctx_(ctx), prefetch_(Beside(ctx)) {}
+PrefetchForwards::PrefetchForwards(std::string pipeline, Context& ctx,
+                                   std::vector<PipelinedEmbeddings*> embeddings)
+    : StepForwards(std::move(pipeline), std::move(embeddings)), ctx_(ctx), prefetch_(Beside(ctx)) {}
 
-PrefetchForwards::~PrefetchForwards() {
+PrefetchForwards::~PrefetchForwards() { Abandon(); }
+
+void PrefetchForwards::Abandon() noexcept {
   for (PipelinedEmbeddings* e : embeddings()) e->ForgetPrefetched();
 }
 
@@ -160,24 +192,28 @@ std::shared_ptr<LookupAhead> SemiSyncForwards::Lookup::Answer(
   return std::exchange(lookup->rows_, nullptr);
 }
 
-SemiSyncForwards::SemiSyncForwards(Context& ctx, std::vector<PipelinedEmbeddings*> embeddings,
-                                   int64_t start)
-    : StepForwards(std::move(embeddings)), ctx_(ctx), start_(start) {
+SemiSyncForwards::SemiSyncForwards(std::string pipeline, Context& ctx,
+                                   std::vector<PipelinedEmbeddings*> embeddings, int64_t start)
+    : StepForwards(std::move(pipeline), std::move(embeddings)), ctx_(ctx), start_(start) {
   for (PipelinedEmbeddings* e : this->embeddings()) e->AllowForwardsAhead(1);
 }
 
 SemiSyncForwards::~SemiSyncForwards() {
-  try {
-    Settle();
-  } catch (const std::exception&) {
-    // A rank failed: it is reported by the next call of the training.
-  }
-  lookups_.clear();
+  Abandon();
   for (PipelinedEmbeddings* e : embeddings()) e->AllowForwardsAhead(0);
 }
 
 void SemiSyncForwards::Settle() {
   for (const auto& lookup : std::exchange(lookups_, {})) lookup->TakeBack();
+}
+
+void SemiSyncForwards::Abandon() noexcept {
+  for (auto* lookups : {&current_, &lookups_})
+    for (const auto& lookup : std::exchange(*lookups, {})) try {
+        if (lookup) lookup->TakeBack();
+      } catch (const std::exception&) {
+        // A rank failed: it is reported by the next call of the training.
+      }
 }
 
 void SemiSyncForwards::Start(const PipelineInputs& inputs) {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/context.h"
@@ -21,12 +22,16 @@ class StepForwards {
   // lookups.
   using NextInputs = std::function<const PipelineInputs*()>;
 
-  explicit StepForwards(std::vector<PipelinedEmbeddings*> embeddings)
-      : embeddings_(std::move(embeddings)) {}
-  virtual ~StepForwards() = default;
+  // pipeline: its name. Throws Error, and begins nothing, where another pipeline works ahead with
+  // `embeddings`.
+  StepForwards(std::string pipeline, std::vector<PipelinedEmbeddings*> embeddings);
+  virtual ~StepForwards();
+  StepForwards(const StepForwards&) = delete;
+  StepForwards& operator=(const StepForwards&) = delete;
 
   // Runs step(), in which the collections' forwards of `inputs` take what was done ahead. Throws
-  // Error if step() leaves out one of these forwards.
+  // Error if step() leaves out one of these forwards. After a step that took less than all, the
+  // next batches are trained as if nothing had been done ahead of this one.
   void Run(const PipelineInputs& inputs, const NextInputs& next, const std::function<void()>& step);
   // Undoes what was begun for steps that have not run.
   virtual void Settle() {}
@@ -36,11 +41,16 @@ class StepForwards {
 
  private:
   virtual void Begin(const PipelineInputs&) {}
+  // Whether a forward without a tape takes what was done ahead, or is made by itself.
+  virtual bool ScoresTake() const { return true; }
   virtual std::shared_ptr<LookupAhead> Answer(Context& ctx, size_t collection,
                                               const InputAhead& input);
   virtual void AfterLookups(const NextInputs&) {}
+  // Undoes what was done ahead of a batch whose step did not take it.
+  virtual void Abandon() noexcept {}
   void WorkAhead(const NextInputs& next);
 
+  const std::string pipeline_;
   std::vector<PipelinedEmbeddings*> embeddings_;
   std::exception_ptr failed_ahead_;  // of the next batch
 };
@@ -49,11 +59,14 @@ class StepForwards {
 // their own.
 class PrefetchForwards final : public StepForwards {
  public:
-  PrefetchForwards(Context& ctx, std::vector<PipelinedEmbeddings*> embeddings);
+  PrefetchForwards(std::string pipeline, Context& ctx,
+                   std::vector<PipelinedEmbeddings*> embeddings);
   ~PrefetchForwards() override;
 
  private:
+  bool ScoresTake() const override { return false; }  // the next batch comes after this one's
   void AfterLookups(const NextInputs& next) override;
+  void Abandon() noexcept override;
 
   Context& ctx_;
   Context prefetch_;
@@ -64,7 +77,8 @@ class PrefetchForwards final : public StepForwards {
 class SemiSyncForwards final : public StepForwards {
  public:
   // The first `start` steps look up after the update of the step before, as without a pipeline.
-  SemiSyncForwards(Context& ctx, std::vector<PipelinedEmbeddings*> embeddings, int64_t start);
+  SemiSyncForwards(std::string pipeline, Context& ctx, std::vector<PipelinedEmbeddings*> embeddings,
+                   int64_t start);
   ~SemiSyncForwards() override;
   void Settle() override;
 
@@ -72,9 +86,11 @@ class SemiSyncForwards final : public StepForwards {
   class Lookup;
   void Start(const PipelineInputs& inputs);
   void Begin(const PipelineInputs& inputs) override;
+  bool ScoresTake() const override { return false; }  // the lookup's update comes with a backward
   std::shared_ptr<LookupAhead> Answer(Context& ctx, size_t collection,
                                       const InputAhead& input) override;
   void AfterLookups(const NextInputs& next) override;
+  void Abandon() noexcept override;
 
   Context& ctx_;
   const int64_t start_;

@@ -21,6 +21,22 @@
 //       .embeddings = {{tables.get(), [](const Batch& b) { return b.features; }}}});
 //   while (const std::optional<double> loss = pipeline.Progress()) …
 //
+// A step may score its batch before it trains on it, or only score it: TrainPipelineSparseDist and
+// EvalPipelineSparseDist give what they did ahead to the first forward of the batch's features, the
+// other two to the first training one, and a scoring forward is made by itself. Features are the
+// same where ids, bags, keys and weights are the same tensors: a step that gives its ids other
+// weights is an error, since the pipeline did not know them.
+//
+// An evaluation between steps may have a pipeline of its own while that of the training lives. Over
+// sharded tables each has tables by a Pipelined of its own, which every rank makes and ends in one
+// order:
+//
+//   auto eval_tables = Pipelined(collection);
+//   EvalPipelineSparseDist<Batch, float> predictions(ctx, {… {{eval_tables.get(), …}}});
+//
+// A step that throws before its forward leaves the pipeline as after a step: later batches are
+// trained as in the plain loop.
+//
 // An exception of the source, copy or exchange of batch i, which run ahead, is thrown by the
 // Progress of batch i: batches before it are trained first. (On ranks the last two training
 // pipelines throw it by the Progress of batch i−1, in which the other ranks wait for batch i.) A
@@ -177,8 +193,9 @@ template <typename BatchT, typename Result>
 class TrainPipelineSparseDist final : public TrainPipeline<BatchT, Result> {
  public:
   TrainPipelineSparseDist(Context& ctx, TrainLoop<BatchT, Result> loop)
-      : TrainPipeline<BatchT, Result>(
-            ctx, loop, std::make_unique<internal::StepForwards>(this->EmbeddingsOf(loop))) {}
+      : TrainPipeline<BatchT, Result>(ctx, loop,
+                                      std::make_unique<internal::StepForwards>(
+                                          "TrainPipelineSparseDist", this->EmbeddingsOf(loop))) {}
 };
 
 // For tables with caches (EmbeddingLocation::kManagedCaching); without any as
@@ -190,7 +207,8 @@ class PrefetchTrainPipelineSparseDist final : public TrainPipeline<BatchT, Resul
   PrefetchTrainPipelineSparseDist(Context& ctx, TrainLoop<BatchT, Result> loop)
       : TrainPipeline<BatchT, Result>(
             ctx, loop,
-            std::make_unique<internal::PrefetchForwards>(ctx, this->EmbeddingsOf(loop))) {}
+            std::make_unique<internal::PrefetchForwards>("PrefetchTrainPipelineSparseDist", ctx,
+                                                         this->EmbeddingsOf(loop))) {}
 };
 
 // Batch i+1 is looked up before the update of batch i, so that rows travel home while i is trained:
@@ -201,9 +219,10 @@ class TrainPipelineSemiSync final : public TrainPipeline<BatchT, Result> {
  public:
   // The first `start_batch` batches are looked up without staleness.
   TrainPipelineSemiSync(Context& ctx, TrainLoop<BatchT, Result> loop, int64_t start_batch = 0)
-      : TrainPipeline<BatchT, Result>(ctx, loop,
-                                      std::make_unique<internal::SemiSyncForwards>(
-                                          ctx, this->EmbeddingsOf(loop), start_batch)) {}
+      : TrainPipeline<BatchT, Result>(
+            ctx, loop,
+            std::make_unique<internal::SemiSyncForwards>("TrainPipelineSemiSync", ctx,
+                                                         this->EmbeddingsOf(loop), start_batch)) {}
 };
 
 // The step predicts; it is not recorded.
@@ -211,9 +230,9 @@ template <typename BatchT, typename Result>
 class EvalPipelineSparseDist final : public TrainPipeline<BatchT, Result> {
  public:
   EvalPipelineSparseDist(Context& ctx, TrainLoop<BatchT, Result> loop)
-      : TrainPipeline<BatchT, Result>(
-            ctx, NotRecorded(loop),
-            std::make_unique<internal::StepForwards>(this->EmbeddingsOf(loop))) {}
+      : TrainPipeline<BatchT, Result>(ctx, NotRecorded(loop),
+                                      std::make_unique<internal::StepForwards>(
+                                          "EvalPipelineSparseDist", this->EmbeddingsOf(loop))) {}
 
  private:
   static TrainLoop<BatchT, Result> NotRecorded(TrainLoop<BatchT, Result> loop) {
