@@ -41,7 +41,7 @@ bool RemembersAnything(const DenseOptimizerConfig& config) {
 bool RemembersAnything(const TrainConfig& config) {
   return RemembersAnything(config.dense_optimizer) ||
          std::any_of(config.tables.begin(), config.tables.end(),
-                     [](const auto& table) { return !RuleStates(table.optimizer).empty(); });
+                     [](const auto& table) { return RuleStates(table.optimizer).size() > 0; });
 }
 
 // Optimizers that remember anything go on from their state and its place in a training together.

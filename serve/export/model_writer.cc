@@ -10,8 +10,8 @@
 #include "serve/model_delta.h"
 #include "serve/model_inputs.h"
 #include "serve/raw_id_map.h"
+#include "train/checkpoint/raw_id_places.h"
 #include "train/checkpoint/saved_form.h"
-#include "train/config/raw_id_places.h"
 
 namespace tessera::serve {
 namespace {

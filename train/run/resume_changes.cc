@@ -6,7 +6,7 @@
 #include <set>
 
 #include "data/split/row_split.h"
-#include "train/config/raw_id_places.h"
+#include "train/checkpoint/raw_id_places.h"
 
 namespace tessera {
 namespace {

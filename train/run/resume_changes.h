@@ -4,11 +4,11 @@
 // be meant is refused, the rest is said.
 //
 // Refused: other tables, or a table of other features, pooling, rows (but of a growing one), dim,
-// types, optimizer, kind of managed collision, options by which it finds raw ids (raw_id_places.h)
-// or, unless it grows, parts of raw ids; another model or dense optimizer; another split of rows for
-// evaluation, or other data beside a split that goes by them (one by the last times, of which the
-// checkpoint keeps the time that was found, does not); and within an epoch, of which the checkpoint
-// counts rows, other data or another order of them.
+// types, optimizer, kind of managed collision, options by which it finds raw ids
+// (train/checkpoint/raw_id_places.h) or, unless it grows, parts of raw ids; another model or dense
+// optimizer; another split of rows for evaluation, or other data beside a split that goes by them
+// (one by the last times, of which the checkpoint keeps the time that was found, does not); and
+// within an epoch, of which the checkpoint counts rows, other data or another order of them.
 // Said: any other key but those that say where tables lie, how they began, how long to train and
 // which metrics to write; and other data between epochs.
 #include <string>

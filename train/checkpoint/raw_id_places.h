@@ -1,5 +1,5 @@
-#ifndef TESSERA_TRAIN_CONFIG_RAW_ID_PLACES_H_
-#define TESSERA_TRAIN_CONFIG_RAW_ID_PLACES_H_
+#ifndef TESSERA_TRAIN_CHECKPOINT_RAW_ID_PLACES_H_
+#define TESSERA_TRAIN_CHECKPOINT_RAW_ID_PLACES_H_
 // Options of managed collision by which saved ids are found again in their rows.
 #include <string>
 
@@ -13,4 +13,4 @@ namespace tessera {
 void CheckFindsRawIds(const std::string& path, const TrainConfig& saved, const TrainConfig& given);
 
 }  // namespace tessera
-#endif  // TESSERA_TRAIN_CONFIG_RAW_ID_PLACES_H_
+#endif  // TESSERA_TRAIN_CHECKPOINT_RAW_ID_PLACES_H_

@@ -1,4 +1,4 @@
-#include "train/config/raw_id_places.h"
+#include "train/checkpoint/raw_id_places.h"
 
 #include <map>
 #include <variant>
