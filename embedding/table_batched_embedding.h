@@ -103,9 +103,9 @@ class TableBatchedEmbedding {
   void SetLearningRate(float lr);
   void SetLearningRate(int index, float lr);
   void SetLearningRateScale(int index, float scale);
-  // Backward leaves a frozen table's rows and states as they are (and a Dense one gets no gradient);
-  // its counter goes on, and gradients of per-sample weights flow. Rows that raw ids or in-training
-  // pruning give to other ids start anew all the same.
+  // Backward leaves a frozen table's rows and states as they are (and a Dense one gets no
+  // gradient); its counter goes on, and gradients of per-sample weights flow. Rows that raw ids or
+  // in-training pruning give to other ids start anew all the same.
   void SetFrozen(int index, bool frozen);
   bool frozen(int index) const;
 
@@ -115,8 +115,8 @@ class TableBatchedEmbedding {
   int64_t iter(int index) const;
   void set_iter(int64_t iter);
   void set_iter(int index, int64_t iter);
-  // The max_counter of a table's CounterRowwiseAdagrad, which training forwards renew; 1 with another
-  // rule, where setting it does nothing. Without an index: the largest of all; sets all.
+  // The max_counter of a table's CounterRowwiseAdagrad, which training forwards renew; 1 with
+  // another rule, where setting it does nothing. Without an index: the largest of all; sets all.
   float max_counter() const;
   float max_counter(int index) const;
   void set_max_counter(float max_counter);

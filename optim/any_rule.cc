@@ -47,7 +47,7 @@ void CheckOptions(const Rule& rule) {
   CheckModesAndCounts(rule);
 }
 
-// What a table's weights, and the numbers of a fused optimizer, are saved as.
+// Names by which a table's weights, and the numbers of a fused optimizer, are saved.
 constexpr std::string_view kTakenNames[] = {"weight", "iter", "max_counter"};
 
 bool IsNameOfState(std::string_view name) {

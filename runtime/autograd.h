@@ -39,8 +39,8 @@ class Variable {
 
   bool requires_grad() const { return impl_ != nullptr && impl_->requires_grad; }
   // d root / d this, summed over all backward passes since ZeroGrad; undefined where none arrived.
-  // Kept for variables that are not results of ops on the tape of the backward pass, and for results
-  // on which RetainGrad was called before it.
+  // Kept for variables that are not results of ops on the tape of the backward pass, and for those
+  // results on which RetainGrad was called before it.
   const Tensor& grad() const;
   void ZeroGrad();
   void RetainGrad();
@@ -107,9 +107,9 @@ class Tape {
 
   // Adds d root / d v to the grad of every variable v that root was computed from and that requires
   // it. Frees each node after use: a second Backward is an error, and so is a root that another
-  // tape recorded. REQUIRES: root has one element, or `grad` (shaped like root) is given. To a result
-  // of an outer tape, the backward of an inner one adds a gradient, which stays there until the outer
-  // tape's Backward uses it; a root that has one is an error.
+  // tape recorded. REQUIRES: root has one element, or `grad` (shaped like root) is given. The
+  // backward of an inner tape adds a gradient to an outer one's result, which stays there until the
+  // outer tape's Backward uses it; a root that has one is an error.
   void Backward(const Variable& root, const Tensor& grad = {});
   // Differentiates several losses at once, in one pass: Σ grads[i]·roots[i], as
   // torch.autograd.backward does. `grads`: none, or one a root, which may be undefined.

@@ -60,8 +60,8 @@ PlanInput OfCheckpoint(const PlanFlags& flags, const Topology& topology) {
   return {ModelOfTables(summary), {}};
 }
 
-// What is priced in another way than it reads: an optimizer that nobody knows, and features beyond
-// the pooling factors.
+// Warns of a table that is priced in another way than it reads: with an optimizer that nobody
+// knows, or features beyond the pooling factors.
 void WarnOfTable(const PlannerModel& model, const PlannerTable& table) {
   try {
     if (!table.optimizer.empty()) RuleByName(table.optimizer);

@@ -210,8 +210,8 @@ bool LosesSecondMoments(const EmbeddingBagConfig& table) {
           std::holds_alternative<PartialRowwiseAdam>(rule));
 }
 
-// Of 4,000 ids that came once, in batches of 600 ids at most, admit_after 3 let 0.2 % in beside a
-// sketch of so many bytes, 13 % beside one of 256 and 85 % beside one of 64.
+// Beside a sketch of so many bytes, admit_after 3 let in 0.2 % of 4,000 ids that came once, in
+// batches of 600 at most; beside one of 256 bytes 13 %, and of 64 bytes 85 %.
 constexpr int64_t kLeastSketchBytes = 4096;
 
 void WarnOfSmallSketches(const TrainConfig& config) {

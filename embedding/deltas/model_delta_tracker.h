@@ -8,8 +8,8 @@
 // (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does so, and so do
 // calls that load or reshard tables and their optimizers; a table of the rule Dense, which others
 // update, counts as touched always. Frozen tables and lookups touch nothing. After writing through
-// TableBatchedEmbedding::weight or optimizer_states, as LoadWeights does, or updating a table of the
-// rule None, call Touch or TouchAll.
+// TableBatchedEmbedding::weight or optimizer_states, as LoadWeights does, or updating a table of
+// the rule None, call Touch or TouchAll.
 //
 // Memory: 4 bytes a row, shared by all consumers and trackers of a table, however long a consumer
 // waits before it asks. TorchRec's MOMENTUM_DIFF, which keeps a copy of the states of each touched

@@ -40,8 +40,8 @@ TrainingProgress LoadCheckpoint(Context& ctx, const std::string& path,
 
 // Reads the weights alone, from a checkpoint in any form; the file may hold an optimizer's state,
 // which is not read. Throws Error, having changed nothing, for other names, shapes or types.
-// REQUIRES: no cache holds rows of these tables (TableCaches::Flush, then Reset). Trackers of deltas
-// have to be told (TableRows::TouchAll).
+// REQUIRES: no cache holds rows of these tables (TableCaches::Flush, then Reset). Trackers of
+// deltas have to be told (TableRows::TouchAll).
 void LoadWeights(Context& ctx, const std::string& path, const std::vector<NamedTensor>& weights);
 
 namespace internal {
