@@ -294,7 +294,7 @@ TEST_F(Loading, RefusesOtherSchedules) {
   };
   Context ctx({.threads = 1});
   const Tensor place = Tensor::From<int64_t>(ctx, {3, 0});
-  EXPECT_TRUE(Contains(Refusal(with_place(place)), "it has '__warmup'"));
+  EXPECT_TRUE(Contains(Refusal(with_place(place)), "it has '__warmup.warmup'"));
   for (const Tensor& bad : {Tensor::From<int64_t>(ctx, {3, 9}), Tensor::From<float>(ctx, {3, 0})})
     EXPECT_TRUE(Contains(Refusal(with_place(bad), Scheduled()), "warmup"));
 }
