@@ -63,7 +63,7 @@ class TableRows {
   // The table's rows that change from now on, which embedding/deltas/model_delta_tracker.h reads;
   // the same object for all who ask.
   std::shared_ptr<TouchedRows> Track(Context& ctx, int index) const;
-  // Counts all rows of all tables as changed: for who loads them by other ways than these calls.
+  // Counts all rows of all tables as changed, for those who track them: after the rows were loaded.
   void TouchAll() const;
 
  private:

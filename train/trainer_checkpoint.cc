@@ -37,9 +37,10 @@ bool RemembersAnything(const DenseOptimizerConfig& config) {
   return config.name != "sgd" || config.momentum != 0;
 }
 
-// Whether any optimizer of the training has state after a step.
+// Whether anything that a checkpoint keeps as optimizer state has some after a step.
 bool RemembersAnything(const TrainConfig& config) {
-  return RemembersAnything(config.dense_optimizer) ||
+  return RemembersAnything(config.dense_optimizer) || !config.warmup.empty() ||
+         config.model.sampling_correction ||
          std::any_of(config.tables.begin(), config.tables.end(),
                      [](const auto& table) { return RuleStates(table.optimizer).size() > 0; });
 }
@@ -237,8 +238,8 @@ void Trainer::ShowRows(const std::vector<int64_t>& rows) {
 
 bool Trainer::LoadAlone(const Checkpoint& given) {
   TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
-  const bool goes_on = GoesOn(given.progress, given.has_optimizer_state(),
-                              RemembersAnything(config_) || warmup_ || frequencies_);
+  const bool goes_on =
+      GoesOn(given.progress, given.has_optimizer_state(), RemembersAnything(config_));
   const Checkpoint checkpoint = goes_on ? given : WithoutStates(given);
   if (goes_on && checkpoint.progress->step > 0) {
     std::vector<std::string> names;
@@ -282,8 +283,7 @@ std::vector<NamedTensor> Trainer::IdsIn(ShardedCheckpoint& checkpoint) {
 bool Trainer::LoadParts(ShardedCheckpoint& checkpoint) {
   const std::optional<TrainingProgress> progress = ParseProgress(checkpoint.info().metadata);
   const bool has_state = HasOptimizerState(checkpoint.index()),
-             goes_on =
-                 GoesOn(progress, has_state, RemembersAnything(config_) || warmup_ || frequencies_),
+             goes_on = GoesOn(progress, has_state, RemembersAnything(config_)),
              with_state = goes_on && has_state;
   std::vector<NamedTensor> weights, rest;
   const std::vector<std::string> names = NamesIn(checkpoint.index());

@@ -23,17 +23,11 @@ void CheckFits(const Checkpoint& checkpoint, const std::string& name, const Tens
       throw Error(Format("{}: {}: {} does not fit into f16", checkpoint.path, name, numbers[i]));
 }
 
-// The prefix of what managed collision knows of the table's ids.
-std::string IdStatesOf(const TableSpec& table) {
-  const std::string parameter = RankingModel::TableParameterName(table.name);
-  return parameter.substr(0, parameter.rfind('.') + 1) + "_";
-}
-
 // Throws Error for state of raw ids that no table of the model takes.
 void CheckIdStates(const Checkpoint& checkpoint, const ModelSpec& spec) {
   for (const CheckpointEntry& entry : checkpoint.tensors) {
     const auto takes = [&](const TableSpec& table) {
-      return table.raw_ids && entry.name.starts_with(IdStatesOf(table));
+      return table.raw_ids && entry.name.starts_with(IdPrefix(table.name) + "_");
     };
     if (IsIdState(entry.name) && std::ranges::none_of(spec.tables, takes))
       throw Error(Format("{}: it has '{}', state of raw ids, which this model does not take",

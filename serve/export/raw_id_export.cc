@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "embedding/managed_collision/index/zch_probe.h"
+#include "models/ranking_model.h"
 
 namespace tessera::serve {
 namespace {
@@ -146,6 +147,11 @@ RawIdExport ReadParts(Context& ctx, const Checkpoint& checkpoint, const std::str
 }
 
 }  // namespace
+
+std::string IdPrefix(const std::string& table) {
+  const std::string parameter = RankingModel::TableParameterName(table);
+  return parameter.substr(0, parameter.rfind('.') + 1);
+}
 
 const CheckpointEntry& FindEntry(const Checkpoint& checkpoint, const std::string& name) {
   for (const CheckpointEntry& entry : checkpoint.tensors)

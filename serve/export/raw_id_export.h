@@ -17,6 +17,9 @@ struct RawIdExport {
   std::vector<RemapEntry> ids;  // that have a row of their own, ascending
 };
 
+// The prefix of the state of a table's managed collision: "….embedding_bags.t_cat_0.".
+std::string IdPrefix(const std::string& table);
+
 // Exports the raw ids of a table that has table_rows rows in the configuration. `prefix` begins the
 // names of its tensors. Throws Error, naming the file, for state that is missing or makes no sense.
 RawIdExport ExportRawIds(Context& ctx, const Checkpoint& checkpoint, const std::string& prefix,

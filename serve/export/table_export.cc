@@ -12,12 +12,6 @@
 namespace tessera::serve {
 namespace {
 
-// The prefix of the state of a table's managed collision: "embedding_bags.t_cat_0.".
-std::string IdPrefix(const std::string& table) {
-  const std::string parameter = RankingModel::TableParameterName(table);
-  return parameter.substr(0, parameter.rfind('.') + 1);
-}
-
 QuantizeOptions OptionsFor(const RowCodec& codec, QuantizeOptions options) {
   options.encode.search = options.encode.search && TakesSearch(codec.type);
   if (options.nan == NanPolicy::kError) options.nan = NanPolicy::kChecked;  // tables were checked

@@ -367,45 +367,5 @@ TEST(Trainer, DenseTablesAreTrainedByTheDenseOptimizer) {
   EXPECT_TRUE(loaded.Load(ReadCheckpoint(TempPath("dense"))));
 }
 
-TEST(DataSets, SelectionsThatMakeNoSenseAreErrors) {
-  TrainConfig config = SmallConfig();
-  const auto error_of = [&](const DataSelection& selection) {
-    return ErrorOf([&] { DataSets(config, selection); });
-  };
-  EXPECT_EQ(error_of({.train_rows = RowRange{0, 10}, .eval_rows = RowRange{9, 20}}),
-            "rows 0:10 are for training and rows 9:20 for evaluation, but no row may be both; "
-            "choose with --train-rows and "
-            "--eval-rows");
-  EXPECT_EQ(error_of({.train_rows = RowRange{0, 10}, .eval_rows = RowRange{10, 20}}), "");
-  const std::string file = testing::WriteFile("rows.tsv", testing::NumberedLines(0, 20));
-  EXPECT_EQ(error_of({.files = {file}, .eval_rows = RowRange{10, 20}}).substr(0, 40),
-            "rows 0: are for training and rows 10:20 ");
-  EXPECT_TRUE(Contains(error_of({.files = {file}, .eval_files = {file}}),
-                       "which are trained on, and no row may be for evaluation, too"));
-  EXPECT_TRUE(Contains(error_of({.files = {"/nowhere"}}), "/nowhere: cannot be read"));
-  EXPECT_TRUE(Contains(error_of({.files = {file}, .eval_files = {"/nowhere"}}),
-                       "/nowhere: cannot be read"));
-  config.data.format = DataFormat::kCriteo;
-  EXPECT_EQ(error_of({}), "no data: give --data FILE with Criteo rows");
-}
-
-TEST(DataSets, FilesWinOverPlantedData) {
-  const TrainConfig config = SmallConfig();
-  const std::string file = testing::WriteFile("rows.tsv", testing::NumberedLines(0, 100));
-  const DataSets data(
-      config,
-      {.files = {file}, .train_rows = RowRange{0, 90}, .eval_rows = RowRange{90, RowRange::kEnd}});
-  EXPECT_FALSE(data.Optimum());
-  const auto train = data.OpenTrain(30), eval = data.OpenEval();
-  EXPECT_EQ(train->Next()->first_row, 30);
-  EXPECT_EQ(eval->Next()->size(), 10);
-}
-
-TEST(DataSets, NoRowsAreAnError) {
-  const std::string file = testing::WriteFile("none.tsv", "");
-  EXPECT_EQ(ErrorOf([&] { DataSets(SmallConfig(), {.files = {file}}); }),
-            file + ": expected rows, but there are none");
-}
-
 }  // namespace
 }  // namespace tessera

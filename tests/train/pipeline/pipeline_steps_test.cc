@@ -45,9 +45,8 @@ SmallRun RunChanged(const SmallRunOptions& options, Communicator* comm, const Ch
   const auto embeddings = training.model().Embeddings();
   SmallLoop loop = training.Loop({{embeddings.get(), FeaturesOf}});
   loop.step = change(training, loop.step);
-  const auto pipeline =
-      MakeSmallPipeline(options.pipeline == "none" ? "base" : options.pipeline, training.ctx(),
-                        loop, options.start_batch);
+  const auto pipeline = MakeSmallPipeline(options.pipeline == "none" ? "base" : options.pipeline,
+                                          training.ctx(), loop, options.start_batch);
   for (bool more = true; more;) try {
       const std::optional<float> loss = pipeline->Progress();
       more = loss.has_value();
@@ -142,9 +141,9 @@ std::string ErrorOfOther(const std::string& pipeline, bool cached, Communicator*
   if (comm == nullptr)
     tables = Pipelined(whole.emplace(ctx, testing::SmallTables(cached), weighted));
   else
-    tables = Pipelined(shards.emplace(ctx, *comm, testing::SmallTables(false),
-                                      testing::SmallPlan(comm->size(), {.cached = cached}),
-                                      weighted));
+    tables =
+        Pipelined(shards.emplace(ctx, *comm, testing::SmallTables(false),
+                                 testing::SmallPlan(comm->size(), {.cached = cached}), weighted));
   const auto running = MakeSmallPipeline(
       pipeline, ctx,
       {.source = [n = 0]() mutable -> std::optional<SmallBatch> {
@@ -226,9 +225,8 @@ TEST(PipelineSteps, TheSameIdsAreNotTheSameFeatures) {
 TEST(PipelineSteps, TheSamePartsAreTheSameFeatures) {
   ExpectErrors(
       [](Context& ctx, const KeyedJaggedTensor& features) {
-        return KeyedJaggedTensor::FromLengthsSync(features.keys(), features.values(),
-                                                  features.lengths(ctx),
-                                                  features.weights().value());
+        return KeyedJaggedTensor::FromLengthsSync(
+            features.keys(), features.values(), features.lengths(ctx), features.weights().value());
       },
       {""});
 }
@@ -289,8 +287,8 @@ SmallRun TrainAndPredict(bool pipelined, const SmallKind& kind, Communicator& co
 }
 
 TEST(PipelineSteps, PredictionsBetweenStepsHaveAGroupOfTheirOwn) {
-  for (const SmallKind& kind : std::vector<SmallKind>{
-           {}, {.name = "sequences", .dedup = IdDedup::kNode}, {.cached = true}})
+  for (const SmallKind& kind :
+       std::vector<SmallKind>{{}, {.name = "sequences", .dedup = IdDedup::kNode}, {.cached = true}})
     RunLocalRanks(kind.dedup == IdDedup::kNode ? 4 : 2, [&](Communicator& comm) {
       const SmallRun expected = TrainAndPredict(false, kind, comm);
       EXPECT_TRUE(TrainAndPredict(true, kind, comm) == expected) << kind.name;
@@ -304,11 +302,11 @@ TEST(PipelineSteps, TwoPipelinesOfOnePipelinedAreRefusedOnRanks) {
     const SmallLoop loop = training.Loop({{tables.get(), FeaturesOf}});
     {
       const PrefetchTrainPipelineSparseDist<SmallBatch, float> first(training.ctx(), loop);
-      const std::string error = ErrorOf([&] {
-        const EvalPipelineSparseDist<SmallBatch, float> second(training.ctx(), loop);
-      });
-      EXPECT_TRUE(error.starts_with("EvalPipelineSparseDist over tables that a live "
-                                    "PrefetchTrainPipelineSparseDist works ahead for"))
+      const std::string error = ErrorOf(
+          [&] { const EvalPipelineSparseDist<SmallBatch, float> second(training.ctx(), loop); });
+      EXPECT_TRUE(
+          error.starts_with("EvalPipelineSparseDist over tables that a live "
+                            "PrefetchTrainPipelineSparseDist works ahead for"))
           << error;
     }
     const EvalPipelineSparseDist<SmallBatch, float> after(training.ctx(), loop);
