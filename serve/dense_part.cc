@@ -1,5 +1,7 @@
 #include "serve/dense_part.h"
 
+#include "runtime/ops/gemm.h"
+
 namespace tessera::serve {
 
 DensePart::DensePart(Context& ctx, const ModelSpec& spec)
@@ -12,6 +14,12 @@ void DensePart::AppendParameters(const std::string& prefix,
   if (position_weights_)
     position_weights_->AppendParameters(prefix + kFeatureProcessorsPrefix, out);
   net_->AppendParameters(prefix, out);
+}
+
+void DensePart::KeepPacked(Context& ctx) {
+  for (const NamedParameter& parameter : Parameters())
+    if (parameter.variable.shape().rank() == 2)
+      tessera::KeepPacked(ctx, parameter.variable.value());
 }
 
 Tensor DensePart::position_weights(const std::string& feature) const {

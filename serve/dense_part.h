@@ -19,6 +19,8 @@ class DensePart : public Module {
   DensePart(Context& ctx, const ModelSpec& spec);
 
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+  // Keeps its matrices packed, too (KeepPacked). Its parameters must not change from now on.
+  void KeepPacked(Context& ctx);
   const RankingNet& net() const { return *net_; }
   bool has_position_weights() const { return position_weights_.has_value(); }
   // [longest bag] f32 of a feature; undefined: all its ids weigh 1.

@@ -7,7 +7,6 @@
 #include "embedding/quantized/quantized_lookup.h"
 #include "runtime/base/report_text.h"
 #include "runtime/files/mapping_faults.h"
-#include "runtime/ops/gemm.h"
 #include "serve/id_copy.h"
 
 namespace tessera::serve {
@@ -139,8 +138,7 @@ std::unique_ptr<const DensePart> ServedModel::ReadDensePart(const ModelSpec& spe
     parameter.variable.value().CopyFrom(
         ctx, tensors.At(parameter.name, spec.dense_type, parameter.variable.shape())
                  .To(ctx, DType::kF32));
-  for (const NamedParameter& parameter : dense->Parameters())
-    if (parameter.variable.shape().rank() == 2) KeepPacked(ctx, parameter.variable.value());
+  dense->KeepPacked(ctx);
   return dense;
 }
 

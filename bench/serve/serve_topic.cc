@@ -63,12 +63,14 @@ class Client {
   std::vector<RawRequest> requests_;
 };
 
+// Packed as that of a served model is.
 Contender DensePart(Context& ctx, const serve::ModelSpec& spec, int64_t batch) {
-  const auto dense = std::make_shared<const serve::DensePart>(ctx, spec);
+  const auto dense = std::make_shared<serve::DensePart>(ctx, spec);
+  dense->KeepPacked(ctx);
   const Tensor x = Tensor::Zeros(ctx, {batch, ClickRow::kIntegers});
   const Tensor pooled =
       Tensor::Zeros(ctx, {batch, std::ssize(spec.tables) * spec.tables.front().dim});
-  return {"dense part", [=, &ctx](int) { dense->net().Forward(ctx, x, pooled); }};
+  return {"dense part", [=, &ctx](int) { dense->Predict(ctx, x, pooled); }};
 }
 
 Work MakeWork(Context& ctx, const Point& point) {
@@ -79,7 +81,6 @@ Work MakeWork(Context& ctx, const Point& point) {
   work.limit = DensePart(ctx, client->spec(), point.Int("batch"));
   work.items = point.Int("batch");
   work.item = "examples";
-  work.warm = true;
   return work;
 }
 

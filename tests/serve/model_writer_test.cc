@@ -9,6 +9,7 @@
 
 #include "runtime/files/files.h"
 #include "runtime/files/safetensors.h"
+#include "serve/dense_part.h"
 #include "serve/export/choose_table_codecs.h"
 #include "serve/export/delta_writer.h"
 #include "serve/predictor.h"
@@ -282,6 +283,21 @@ TEST(Model, TheDensePartMayBeStoredInHalves) {
   const float difference = LargestDifference(predictor.Predict(small.request), small.scores);
   EXPECT_GT(difference, 0);
   EXPECT_LT(difference, 2e-3f);
+}
+
+TEST(Model, ADensePartThatIsKeptPackedSaysTheSame) {
+  const SmallModel small = MakeSmallModel("packed.safetensors");
+  const Predictor predictor(WriteSmallModel(small, "packed"));
+  Context ctx({.threads = 1});
+  DensePart dense(ctx, predictor.model()->spec());
+  const Tensor x = Tensor::Full(ctx, {3, 13}, 0.5), pooled = Tensor::Full(ctx, {3, 16}, 0.25);
+  const Tensor before = dense.Predict(ctx, x, pooled);
+  dense.KeepPacked(ctx);
+  for (const NamedParameter& parameter : dense.Parameters())
+    EXPECT_EQ(parameter.variable.value().packed_panels() != nullptr,
+              parameter.variable.shape().rank() == 2)
+        << parameter.name;
+  EXPECT_EQ(dense.Predict(ctx, x, pooled).ToVector<float>(), before.ToVector<float>());
 }
 
 TEST(Model, OfEveryTypeSaysWhatItsTrainerSays) {
