@@ -184,7 +184,6 @@ BenchRun RunPassesOf(const Topic& topic, const std::vector<Point>& points, Sweep
                .date = "",
                .topic = topic.name,
                .rounds = options.rounds,
-               .cold = topic.cold,
                .rows = {}};
   options.flush_bytes = flags.flush_mib << 20;
   options.rows = [&](const std::vector<Measurement>& rows) {

@@ -133,13 +133,18 @@ Work MappedWork(Context& ctx, const std::string& rows, const std::string& files,
 
 // ---- the topic
 
-Work MakeWork(Context& ctx, const Point& point) {
-  const std::string &rows = point.Text("rows"), &files = point.Text("files");
-  if (files.empty())
+void CheckPoint(const Point& point) {
+  for (const char* axis : {"rows", "batch"}) point.Text(axis);
+  if (point.Text("files").empty())
     throw Error(
         Format("--files: expected a folder with {} and {}, in which the peers' scripts multihot.py "
                "and read_text.py keep their files, got none",
                kMultiHotFiles, kTextFiles));
+}
+
+Work MakeWork(Context& ctx, const Point& point) {
+  CheckPoint(point);
+  const std::string &rows = point.Text("rows"), &files = point.Text("files");
   const int64_t batch = point.Int("batch");
   if (const TextCase* const text = FindText(rows)) return TextWork(ctx, *text, files, batch);
   return MappedWork(ctx, rows, files, batch);
@@ -178,6 +183,7 @@ const Topic& ReadTopic() {
       .suites = {{"multihot", "npz days and their row folder, on one thread", MappedPoints()},
                  {"text", "text by a schema", TextPoints()}},
       .make = MakeWork,
+      .check = CheckPoint,
       .cold = false};
   return topic;
 }

@@ -83,7 +83,8 @@ const Topic& GrowingTopic() {
                {"skew", {"uniform"}, kSkewHelp, [](const std::string& text) { ParseSkew(text); }},
                {"new", {"0.01"}, "share of new ids in a step", NumberFrom(0, 1)}},
       .suites = {{"targets", "the cases that have a target, on one thread", TargetPoints()}},
-      .make = MakeGrowingWork};
+      .make = MakeGrowingWork,
+      .check = [](const Point& point) { GrowingShapeOf(point); }};
   return topic;
 }
 

@@ -44,9 +44,11 @@ Work ModuleWork(Context& ctx, const Shape& shape) {
   return work;
 }
 
+bool IsModule(const Point& point) { return point.Text("api") == "module"; }
+
 Work MakeLookupWork(Context& ctx, const Point& point) {
   const Shape shape = ShapeOf(point);
-  return point.Text("api") == "op" ? OpWork(ctx, shape) : ModuleWork(ctx, shape);
+  return IsModule(point) ? ModuleWork(ctx, shape) : OpWork(ctx, shape);
 }
 
 // Points that measure the cost of a call with few ids, on one thread.
@@ -105,7 +107,14 @@ const Topic& LookupTopic() {
                  {"calls", "what a call of few ids costs", SmallCalls()},
                  GrowthSuite()},
       .make = MakeLookupWork,
-      .memory = [](const Point& point) { return TableBytes(point); }};
+      .check =
+          [](const Point& point) {
+            ShapeOf(point);
+            IsModule(point);
+          },
+      .memory = [](const Point& point) { return TableBytes(point); },
+      .small_calls = SmallCalls("with --api module"),
+      .may_be_small = IsModule};
   return topic;
 }
 

@@ -65,6 +65,10 @@ PointValues CriteoValues(const std::string& cap, const std::string& dim, const s
           {"batch", batch}, {"pooling", "1"},          {"skew", "zipf:1.05"}};
 }
 
+std::string SmallCalls(const std::string& which) {
+  return Format("calls of at most {} ids {}", kSmallCall, which);
+}
+
 PoolingType ParsePooling(const std::string& mode) {
   OneOf({"sum", "mean", "none"})(mode);
   return mode == "sum"    ? PoolingType::kSum
@@ -158,7 +162,6 @@ Shape ShapeOf(const Point& point) {
   shape.weighted = point.Flag("weighted");
   shape.row_type = TypeOf(point, "row-type");
   shape.output_type = TypeOf(point, "output-type");
-  shape.state_type = TypeOf(point, "state-type");
   TakeIds(point, shape);
   if (NamesTableFile(point.Text("tables"))) {
     TakeTables(point, shape);

@@ -31,10 +31,13 @@ PointValues CriteoValues(const std::string& cap, const std::string& dim, const s
 // Calls of at most so many ids find caches as the calls before left them: what is timed is the
 // call.
 inline constexpr int64_t kSmallCall = 4096;
+// Topic::small_calls of those of which `which` says more.
+std::string SmallCalls(const std::string& which);
 
 PoolingType ParsePooling(const std::string& mode);
 
-// REQUIRES: a point of a topic that has ShapeAxes() among its axes.
+// All but --state-type, which a topic with rules reads of those that have states. REQUIRES: a point
+// of a topic that has ShapeAxes() among its axes.
 Shape ShapeOf(const Point& point);
 // Bytes of its tables' rows, each with so many bytes beside it as a row of its dim has.
 double TableBytes(const Point& point,

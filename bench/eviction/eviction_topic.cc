@@ -22,6 +22,13 @@ RawIdTrace TraceOf(const Point& point) {
   return ReadIdSource(ids, point.Int("count"), point.Int("rows"));
 }
 
+void CheckPoint(const Point& point) {
+  const bool drawn = !NamesIdFile(point.Text("ids"));
+  for (const char* axis : {"policy", "capacity", "batch", "interval", "ttl"}) point.Text(axis);
+  for (const char* axis : {"count", "rows"})
+    if (drawn) point.Text(axis);
+}
+
 // A trace through one policy.
 class EvictionRun {
  public:
@@ -104,6 +111,7 @@ const Topic& EvictionTopic() {
                {"rows", {"100k"}, "of which ids are made up", WholeFrom(1, int64_t{1} << 40)}},
       .suites = {},
       .make = MakeWork,
+      .check = CheckPoint,
       .cold = false};
   return topic;
 }

@@ -1,5 +1,7 @@
 #include "bench/files/measurement_json.h"
 
+#include <optional>
+
 #include "runtime/json/json_fields.h"
 
 namespace tessera::bench {
@@ -36,7 +38,14 @@ void WriteRates(const Measurement& row, Json& json) {
   }
 }
 
-Json RowToJson(const Measurement& row, bool cold) {
+// Whether the calls of all rows found cold caches; none where rows differ.
+std::optional<bool> ColdOfAll(const BenchRun& run) {
+  for (const Measurement& row : run.rows)
+    if (row.cold != run.rows[0].cold) return std::nullopt;
+  return run.rows.empty() || run.rows[0].cold;
+}
+
+Json RowToJson(const Measurement& row, bool say_cold) {
   Json json = {
       {"name", row.Name()},         {"case", row.case_name},    {"threads", row.threads},
       {"contender", row.contender}, {"seconds", row.Median()},  {"min", row.Quantile(0)},
@@ -47,7 +56,7 @@ Json RowToJson(const Measurement& row, bool cold) {
   WriteRates(row, json);
   json["values"] = ObjectOf(row.values);
   json["facts"] = ObjectOf(row.facts);
-  if (row.cold != cold) json["cold"] = row.cold;
+  if (say_cold) json["cold"] = row.cold;
   return json;
 }
 
@@ -94,11 +103,13 @@ void ReadLimit(JsonObject& object, Measurement& row) {
   CheckSamples(row.limit_seconds, object.at("limit_samples"));
 }
 
-Measurement RowFromJson(const Json& json, const std::string& where, const BenchRun& run) {
+// cold: unless the row says otherwise.
+Measurement RowFromJson(const Json& json, const std::string& where, const BenchRun& run,
+                        bool cold) {
   JsonObject object(json, where);
   Measurement row;
   row.topic = run.topic;
-  row.cold = run.cold;
+  row.cold = cold;
   object.Required("case", row.case_name);
   ReadField(object, "threads", row.threads);
   object.Required("contender", row.contender);
@@ -127,10 +138,11 @@ BenchRun ParseRun(const Json& json) {
   ReadField(object, "date", run.date);
   object.Required("topic", run.topic);
   ReadField(object, "rounds", run.rounds);
-  ReadField(object, "cold", run.cold);
+  bool cold = true;
+  ReadField(object, "cold", cold);
   ReadPairs(object, "context", run.context);
   internal::ForEachElement(object, "rows", [&](const Json& row, const std::string& where) {
-    run.rows.push_back(RowFromJson(row, where, run));
+    run.rows.push_back(RowFromJson(row, where, run, cold));
   });
   object.Finish();
   return run;
@@ -139,18 +151,17 @@ BenchRun ParseRun(const Json& json) {
 }  // namespace
 
 std::string RunToJson(const BenchRun& run) {
-  Json head = {{"machine", run.machine},
-               {"date", run.date},
-               {"topic", run.topic},
-               {"rounds", run.rounds},
-               {"cold", run.cold}};
+  Json head = {
+      {"machine", run.machine}, {"date", run.date}, {"topic", run.topic}, {"rounds", run.rounds}};
+  const std::optional<bool> cold = ColdOfAll(run);
+  if (cold) head["cold"] = *cold;
   if (!run.context.empty()) head["context"] = ObjectOf(run.context);
   std::string text = head.dump();
   text.back() = ',';
   text += "\n\"rows\": [";
   const char* separator = "\n ";
   for (const Measurement& row : run.rows) {
-    text += separator + RowToJson(row, run.cold).dump();
+    text += separator + RowToJson(row, !cold).dump();
     separator = ",\n ";
   }
   return text + "\n]}\n";

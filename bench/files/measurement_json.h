@@ -9,6 +9,7 @@
 //    "items", "item", "items_per_second", "values": {axis: value}, "facts": {…}, "cold"}]}
 //
 // What is not known of a row is left out, and so is "passes" where all rounds are of one pass.
+// "cold" is the run's where its rows agree, else each row's; without it, caches were cold.
 // Medians, quantiles, shares and rates are for other programs: they follow from the samples, and
 // reading computes them anew.
 #include <string>

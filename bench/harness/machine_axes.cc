@@ -71,13 +71,21 @@ uint64_t SeedOf(const Point& point) {
   return point.Has("seed") ? static_cast<uint64_t>(point.Int("seed")) : 5;
 }
 
+void CheckMachineAxes(const Point& point) {
+  SeedOf(point);
+  if (point.Has("isa")) point.Text("isa");
+  const int64_t threads = point.Int("threads");
+  if (!point.Has("pin") || !point.Flag("pin")) return;
+  const auto cores = std::ssize(AllowedCores());
+  TESSERA_CHECK(threads <= cores, "--pin yes with --threads {}: this process may use {} cores",
+                threads, cores);
+}
+
 PointMachine::PointMachine(Context& ctx, const Point& point) : isa_before_(ChosenIsa()) {
+  CheckMachineAxes(point);
   if (point.Has("isa")) SetIsa(IsaOf(point.Text("isa"), isa_before_));
   if (!point.Has("pin") || !point.Flag("pin")) return;
   const std::vector<int> cores = AllowedCores();
-  TESSERA_CHECK(ctx.threads().threads() <= std::ssize(cores),
-                "--pin yes with --threads {}: this process may use {} cores",
-                ctx.threads().threads(), cores.size());
   before_ = std::make_unique<Cores>();
   sched_getaffinity(0, sizeof(before_->set), &before_->set);
   PinThreads(ctx, cores);

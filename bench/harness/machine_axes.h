@@ -17,9 +17,13 @@ std::vector<Axis> MachineAxes();
 // The seed of a point's Context; 5 where the topic has no such axis.
 uint64_t SeedOf(const Point& point);
 
+// Reads the axes above and "threads". Throws Error for more threads, each on a core of its own,
+// than this process may use cores.
+void CheckMachineAxes(const Point& point);
+
 // While it lives, lookups and updates use the point's instruction set, and each of the context's
-// threads runs on a core of its own, if the point says so. Throws Error for more threads than this
-// process may use cores.
+// threads runs on a core of its own, if the point says so. Throws Error as
+// CheckMachineAxes does.
 class PointMachine {
  public:
   PointMachine(Context& ctx, const Point& point);

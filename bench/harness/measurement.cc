@@ -64,12 +64,10 @@ std::string BenchRun::RoundsText() const {
 
 std::string BenchRun::CachesText() const {
   const auto any = [&](bool is) {
-    return rows.empty() ? cold == is
-                        : std::any_of(rows.begin(), rows.end(),
-                                      [&](const Measurement& row) { return row.cold == is; });
+    return std::ranges::any_of(rows, [&](const Measurement& row) { return row.cold == is; });
   };
   if (any(true) && any(false)) return "cold and warm";
-  return any(true) ? "cold" : "warm";
+  return any(false) ? "warm" : "cold";
 }
 
 }  // namespace tessera::bench

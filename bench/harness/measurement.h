@@ -65,7 +65,6 @@ inline constexpr char kCachesAxis[] = "caches";
 struct BenchRun {
   std::string machine, date, topic;  // date: "2026-11-21"
   int rounds = 0;
-  bool cold = true;  // unless a row says otherwise
   std::vector<Measurement> rows;
   std::vector<std::pair<std::string, std::string>> context = {};  // run_context.h
 

@@ -20,6 +20,8 @@ void CheckValues(const Axis& axis, const std::vector<std::string>& values) {
     } catch (const Error& error) {
       throw Error(Format("--{}: {}", axis.name, error.what()));
     }
+    if (std::count(values.begin(), values.end(), value) > 1)
+      throw Error(Format("--{}: {} is given twice", axis.name, value));
   }
 }
 
@@ -134,10 +136,12 @@ class Pattern {
 };
 
 Axis CachesAxis(const Topic& topic) {
+  std::string automatic = topic.cold ? "cold" : "warm";
+  if (!topic.small_calls.empty()) automatic += ", but warm for " + topic.small_calls;
   return {kCachesAxis,
           {"auto"},
           Format("of each call: cold (all are flushed before it), warm (none are) or auto ({})",
-                 topic.cold ? "cold, but warm for calls of few ids" : "warm"),
+                 automatic),
           OneOf({"auto", "cold", "warm"})};
 }
 
@@ -161,6 +165,19 @@ std::vector<Axis> AxesOf(const Topic& topic) {
 bool StartsCold(const Topic& topic, const Point& point) {
   const std::string& caches = point.Text(kCachesAxis);
   return caches == "cold" || (caches == "auto" && topic.cold);
+}
+
+std::string CachesOf(const Topic& topic, const std::vector<Point>& points) {
+  bool cold = false, warm = false, small = false;
+  for (const Point& point : points) {
+    (StartsCold(topic, point) ? cold : warm) = true;
+    small = small ||
+            (point.Text(kCachesAxis) == "auto" && topic.may_be_small && topic.may_be_small(point));
+  }
+  const std::string text = cold && warm ? "cold and warm caches"
+                           : cold       ? "cold caches"
+                                        : "warm caches";
+  return small ? Format("{}, warm for {}", text, topic.small_calls) : text;
 }
 
 std::vector<Point> PointsOf(const Topic& topic, const std::string& suite, const AxisValues& flags) {

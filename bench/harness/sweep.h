@@ -23,9 +23,12 @@ std::vector<Axis> AxesOf(const Topic& topic);
 // Whether caches are flushed before the point's calls. With "auto", a work that is to be warm
 // (Work::warm) is timed warm all the same.
 bool StartsCold(const Topic& topic, const Point& point);
+// The caches that the points' calls will find: "cold and warm caches", or "cold caches, warm for
+// <Topic::small_calls>" where that is known only once points are made.
+std::string CachesOf(const Topic& topic, const std::vector<Point>& points);
 
 // suite: "" for the sweep. Throws Error for a suite that the topic has not, a value that its axis
-// refuses, and a flag for an axis that the suite's points set themselves.
+// refuses or that is given twice, and a flag for an axis that the suite's points set themselves.
 std::vector<Point> PointsOf(const Topic& topic, const std::string& suite, const AxisValues& flags);
 
 // A point's name: "<topic>/<label>/<threads>t".

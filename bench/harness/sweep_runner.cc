@@ -27,8 +27,8 @@ class UnreadAxes {
  public:
   UnreadAxes(const Topic& topic, size_t cases) : axes_(AxesOf(topic)), cases_(cases) {}
 
-  // Takes note of what a case read. Throws Error, before the last case is timed, for an axis that
-  // none has read.
+  // Takes note of what a case read. Throws Error, with the last case, for an axis that none has
+  // read.
   void Check(const Point& watched) {
     std::erase_if(axes_, [&](const Axis& axis) { return watched.WasAsked(axis.name); });
     if (--cases_ != 0) return;
@@ -300,6 +300,22 @@ class Sweep {
 };
 
 }  // namespace
+
+void CheckPoints(const Topic& topic, const std::vector<Point>& points) {
+  UnreadAxes unread(topic, points.size());
+  for (const Point& point : points) {
+    const Point watched = point.Watched();
+    try {
+      CheckMachineAxes(watched);
+      StartsCold(topic, watched);
+      if (!topic.check) continue;
+      topic.check(watched);
+      unread.Check(watched);
+    } catch (const Error& error) {
+      throw Error(Format("{}: {}", NameOf(topic, point), error.what()));
+    }
+  }
+}
 
 void RunPoints(const Topic& topic, const std::vector<Point>& points, const SweepOptions& options) {
   Sweep(topic, points, options).Run();

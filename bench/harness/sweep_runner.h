@@ -38,6 +38,10 @@ struct SweepOptions {
   std::function<void(const std::vector<Measurement>&)> rows = nullptr;
 };
 
+// Throws Error, which begins with a point's name, where it is one that the topic's check or this
+// machine does not take, and for an axis that is set and that no point reads. Makes nothing.
+void CheckPoints(const Topic& topic, const std::vector<Point>& points);
+
 // REQUIRES: points of PointsOf, rounds > 0. Throws Error, naming topic and case, where a point
 // cannot be made, its check fails, or a contender does. Contenders beside ours that are wrong are
 // left out while another one is right; the Error then comes after the last point.

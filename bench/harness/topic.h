@@ -41,7 +41,7 @@ struct Work {
   // find cold caches.
   std::function<std::vector<std::pair<std::string, double>>(bool cold)> details = nullptr;
   // Small calls, whose overhead is meant: no caches are flushed unless --caches cold says so, and
-  // so many calls are timed together that the clock does not show.
+  // so many calls are timed together that the clock does not show. Topic::small_calls says which.
   bool warm = false;
   std::vector<std::string> notes = {};  // for people, such as what was left out
 };
@@ -65,12 +65,17 @@ struct Topic {
   std::vector<Suite> suites;
   // On the CPU, with the point's threads. Axes of machine_axes.h are the runner's.
   std::function<Work(Context&, const Point&)> make;
-  // Throws Error for a point whose values `make` does not take together: all are asked before
-  // anything is timed. Null: it takes all that the axes take.
+  // Reads the axes that `make` reads, and throws Error for a point whose values it does not take
+  // together: all are asked before anything is timed. Null: it reads all, and takes all that the
+  // axes take.
   std::function<void(const Point&)> check = nullptr;
   // Bytes of memory that `make` takes for a point, about; null: little.
   std::function<double(const Point&)> memory = nullptr;
-  bool cold = true;      // what --caches auto is
+  bool cold = true;  // what --caches auto is
+  // Calls that --caches auto times warm although others are cold (Work::warm), for --help; and
+  // whether a point, which has drawn no ids yet, may be one of them.
+  std::string small_calls = "";
+  std::function<bool(const Point&)> may_be_small = nullptr;
   bool ranked = false;   // tables list a point's contenders by time, the fastest first
   bool plugins = false;  // it takes rules of shared objects, too (embedding/plugin_rules.h)
 };

@@ -103,10 +103,12 @@ void CheckOthersUnset(const Kernel& kernel, const std::vector<Variant>& chosen,
                   internal::Joined(flags));
 }
 
+// Which of its axes a kernel reads shows when it is made.
 void CheckPoint(const Point& point) {
   const Kernel& kernel = KernelOfPoint(point);
   Names notes;
   CheckOthersUnset(kernel, Chosen(kernel, point, notes), point);
+  for (const Axis& axis : LabTopic().axes) point.Text(axis.name);
 }
 
 Work MakeWork(Context& ctx, const Point& point) {

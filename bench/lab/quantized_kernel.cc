@@ -15,16 +15,11 @@ namespace {
 
 constexpr uint32_t kSeed = 11;
 
-// Rows lie without padding, as FBGEMM has them on a CPU.
-RowCodec CodecOf(const std::string& name) { return ParseRowCodec(name + "@1"); }
-
 std::vector<Axis> Axes() {
   std::vector<Axis> axes = ShapeAxes({.rows = false, .outputs = true}, /*files=*/false);
-  axes.push_back({"codec",
-                  {"int8"},
-                  "how rows are stored: int8, int4, int2, hfp8, e4m3, f16 and others of the "
-                  "documentation of row codecs",
-                  [](const std::string& name) { CodecOf(name); }});
+  axes.push_back(
+      CodecAxis("how rows are stored: int8, int4, int2, hfp8, e4m3, f16 and others of the "
+                "documentation of row codecs"));
   return axes;
 }
 
@@ -69,7 +64,7 @@ Contender Limit(Context& ctx, const std::shared_ptr<StoredTables>& tables) {
 
 KernelPoint<QuantizedLookupArgs> Make(Context& ctx, const Point& point) {
   const Shape shape = ShapeOf(point);
-  const RowCodec codec = CodecOf(point.Text("codec"));
+  const RowCodec codec = CodecOf(point);
   const auto tables = std::make_shared<StoredTables>(ctx, shape, codec, shape.output_type);
   const auto hard = std::make_shared<HardStoredBatch>(shape, codec);
   return {.ours = [](Context& c, const QuantizedLookupArgs& args) { QuantizedLookup(c, args); },
@@ -88,7 +83,7 @@ KernelPoint<QuantizedLookupArgs> Make(Context& ctx, const Point& point) {
 
 double MemoryOf(const Point& point) {
   const Shape shape = ShapeOf(point);
-  const RowCodec codec = CodecOf(point.Text("codec"));
+  const RowCodec codec = CodecOf(point);
   double bytes = 0;
   for (size_t t = 0; t < shape.rows.size(); ++t)
     bytes += static_cast<double>(shape.rows[t] * RowBytes(codec, shape.DimOf(t)));

@@ -93,7 +93,8 @@ void CheckTimed(Context& ctx, Data& data, const KernelFunction<UpdateArgs>& run)
 }
 
 KernelPoint<UpdateArgs> Make(Context& ctx, const Point& point) {
-  const Shape shape = ShapeOf(point);
+  Shape shape = ShapeOf(point);
+  shape.state_type = ParseDType(point.Text("state-type"));
   const auto data = std::make_shared<Data>(ctx, shape, RuleOf(point.Text("rule")));
   const int64_t ahead = BestAhead(ctx, data->work, data->rule);
   return {.ours = Ours,

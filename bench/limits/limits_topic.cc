@@ -179,6 +179,10 @@ Work MakeWork(Context& ctx, const Point& point) {
   return StreamWork(ctx, kind.name, memory);
 }
 
+void CheckPoint(const Point& point) {
+  if (ParseKind(point.Text("kind")).name != "fma") point.Int("memory");
+}
+
 std::vector<std::string> OneAndAllThreads() {
   const int all = DefaultThreads();
   if (all == 1) return {"1"};
@@ -202,7 +206,8 @@ const Topic& LimitsTopic() {
             WholeFrom(1 << 20, int64_t{1} << 40)},
            {"threads", OneAndAllThreads(), "threads of a loop", WholeFrom(1, 4096)}},
       .suites = {},
-      .make = MakeWork};
+      .make = MakeWork,
+      .check = CheckPoint};
   return topic;
 }
 

@@ -1,5 +1,6 @@
 #include "bench/optim/update_topic.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -58,6 +59,15 @@ struct UpdateWork {
   std::vector<UpdateTable> tables;
 };
 
+// The type of the rule's states is read where it has states of that type.
+Shape ShapeOf(const Point& point, const AnyRule& rule) {
+  Shape shape = bench::ShapeOf(point);
+  const auto takes_type = [](const StateSpec& state) { return !state.counts; };
+  if (std::ranges::any_of(RuleStates(rule), takes_type))
+    shape.state_type = ParseDType(point.Text("state-type"));
+  return shape;
+}
+
 std::shared_ptr<UpdateWork> MakeUpdateWork(Context& ctx, const Shape& shape, const AnyRule& rule) {
   int element = 0, row = 0;
   for (const StateSpec& spec : RuleStates(rule)) ++(spec.per_row ? row : element);
@@ -65,8 +75,8 @@ std::shared_ptr<UpdateWork> MakeUpdateWork(Context& ctx, const Shape& shape, con
 }
 
 Work MakeWork(Context& ctx, const Point& point) {
-  const Shape shape = ShapeOf(point);
-  const auto update = MakeUpdateWork(ctx, shape, RuleOf(point.Text("rule")));
+  const AnyRule rule = RuleOf(point.Text("rule"));
+  const auto update = MakeUpdateWork(ctx, ShapeOf(point, rule), rule);
   Work work;
   work.check = [&ctx, update] {
     const UpdateCheck check(update->data.Lookup(0, true));
@@ -148,6 +158,7 @@ const Topic& UpdateTopic() {
                  {"peers", "the cases of the comparison with FBGEMM and torch", PeerPoints()},
                  GrowthSuite()},
       .make = MakeWork,
+      .check = [](const Point& point) { ShapeOf(point, RuleOf(point.Text("rule"))); },
       .memory =
           [](const Point& point) {
             const AnyRule rule = RuleOf(point.Text("rule"));

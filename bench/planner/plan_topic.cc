@@ -30,6 +30,13 @@ PlannerModel PowerLaw(int tables) {
   return model;
 }
 
+void CheckRanks(const std::string& text) {
+  constexpr int64_t kNode = 8;
+  WholeFrom(1, 1'000'000)(text);
+  if (const int64_t ranks = ParseWhole(text); ranks > kNode && ranks % kNode != 0)
+    throw Error(Format("expected at most {0} GPUs, or whole nodes of {0}, got '{1}'", kNode, text));
+}
+
 Work MakeWork(Context&, const Point& point) {
   const auto planner = std::make_shared<const EmbeddingShardingPlanner>(
       ShippedTopology("h100", static_cast<int>(point.Int("ranks"))),
@@ -68,7 +75,7 @@ const Topic& PlanTopic() {
       .help = "Sharding plans for H100 nodes, by tables and ranks.",
       .limit = "",
       .axes = {{"tables", {"200"}, "tables of the model", WholeFrom(1, 1'000'000)},
-               {"ranks", {"64"}, "GPUs, 8 a node", WholeFrom(1, 1'000'000)},
+               {"ranks", {"64"}, "GPUs, 8 a node", CheckRanks},
                {"threads", {"1"}, "of the planner", WholeFrom(1, 1)}},
       .suites = {{"growth",
                   "from 50 tables on 16 ranks to 6400 on 2048: minutes",

@@ -15,12 +15,9 @@
 namespace tessera::bench {
 namespace {
 
-RowCodec Unpadded(const std::string& name) { return ParseRowCodec(name + "@1"); }
-
 Work LookupWork(Context& ctx, const Point& point) {
   const DType output = point.Text("output") == "f16" ? DType::kF16 : DType::kF32;
-  const auto tables =
-      std::make_shared<StoredTables>(ctx, ShapeOf(point), Unpadded(point.Text("codec")), output);
+  const auto tables = std::make_shared<StoredTables>(ctx, ShapeOf(point), CodecOf(point), output);
   Work work;
   work.check = [&ctx, tables] {
     QuantizedLookup(ctx, tables->Lookup(0));
@@ -62,7 +59,7 @@ void Encoding::Check(Context& ctx) const {
 
 // Bytes: the floats that are read, as the peers' script counts.
 Work EncodeWork(Context& ctx, const Point& point) {
-  const RowCodec codec = Unpadded(point.Text("codec"));
+  const RowCodec codec = CodecOf(point);
   const int64_t rows = point.Int("rows"), dim = point.Int("dim");
   const auto encoding = std::make_shared<Encoding>(
       Encoding{codec,
@@ -85,8 +82,24 @@ Work EncodeWork(Context& ctx, const Point& point) {
   return work;
 }
 
+bool IsLookup(const Point& point) { return point.Text("op") == "lookup"; }
+
 Work MakeWork(Context& ctx, const Point& point) {
-  return point.Text("op") == "lookup" ? LookupWork(ctx, point) : EncodeWork(ctx, point);
+  return IsLookup(point) ? LookupWork(ctx, point) : EncodeWork(ctx, point);
+}
+
+void CheckPoint(const Point& point) {
+  const RowCodec codec = CodecOf(point);
+  RowBytes(codec, point.Int("dim"));
+  if (IsLookup(point)) {
+    ShapeOf(point);
+    point.Text("output");
+  } else {
+    point.Int("rows");
+  }
+  TESSERA_CHECK(point.Text("op") != "search" || TakesSearch(codec.type),
+                "--op search with --codec {}: its rows have no ranges to look for",
+                point.Text("codec"));
 }
 
 Point LookupPoint(const std::string& label, const std::string& codec, PointValues values = {}) {
@@ -161,10 +174,7 @@ std::vector<Axis> QuantAxes() {
        {"lookup"},
        "lookup; encode: a table of f32 rows; search: the same, looking for better ranges",
        OneOf({"lookup", "encode", "search"})},
-      {"codec",
-       {"int8"},
-       "how rows are stored, by its name in the documentation of row codecs",
-       [](const std::string& name) { Unpadded(name); }},
+      CodecAxis("how rows are stored, by its name in the documentation of row codecs"),
       {"output", {"f32"}, "type of looked-up rows: f32 or f16", OneOf({"f32", "f16"})}};
   for (Axis& axis : ShapeAxes({.rows = false}, /*files=*/false)) axes.push_back(std::move(axis));
   return axes;
@@ -180,7 +190,10 @@ const Topic& QuantTopic() {
       .axes = QuantAxes(),
       .suites = {{"peers", "the cases of the comparison with FBGEMM and torch", PeerPoints()},
                  {"encode", "encoding by every kind of codec", EncodePoints()}},
-      .make = MakeWork};
+      .make = MakeWork,
+      .check = CheckPoint,
+      .small_calls = SmallCalls("with --op lookup"),
+      .may_be_small = IsLookup};
   return topic;
 }
 

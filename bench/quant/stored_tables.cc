@@ -11,7 +11,22 @@ namespace {
 
 constexpr int64_t kRows = 1000;  // that differ
 
+RowCodec ParseStoredCodec(const std::string& name) {
+  RowCodec codec = ParseRowCodec(name);
+  if (name.find('@') == std::string::npos) codec.alignment = 1;
+  return codec;
+}
+
 }  // namespace
+
+RowCodec CodecOf(const Point& point) { return ParseStoredCodec(point.Text("codec")); }
+
+Axis CodecAxis(const std::string& help) {
+  return {"codec",
+          {"int8"},
+          help + "; int8@4 and the like: padded to a multiple of 4 bytes",
+          [](const std::string& name) { ParseStoredCodec(name); }};
+}
 
 StoredTables::StoredTables(Context& ctx, const Shape& shape, const RowCodec& codec, DType output)
     : shape_(shape), codec_(codec), row_bytes_(RowBytes(codec, shape.dim)) {

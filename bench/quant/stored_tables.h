@@ -1,17 +1,25 @@
 #ifndef TESSERA_BENCH_QUANT_STORED_TABLES_H_
 #define TESSERA_BENCH_QUANT_STORED_TABLES_H_
-// Tables of stored rows without padding, and batches of ids for them. The same thousand rows come
-// again and again: what a row holds changes no time.
+// Tables of stored rows, and batches of ids for them. The same thousand rows come again and again:
+// what a row holds changes no time.
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "bench/embedding/workload.h"
+#include "bench/harness/topic.h"
 #include "bench/quant/bare_rows.h"
 #include "embedding/quantized/quantized_lookup.h"
 #include "quant/row_codec.h"
 #include "runtime/tensor.h"
 
 namespace tessera::bench {
+
+// The codec of a point: rows lie without padding, as FBGEMM has them on a CPU, unless the name says
+// how they are aligned, as "int8@4" does.
+RowCodec CodecOf(const Point& point);
+// "codec", whose help begins so.
+Axis CodecAxis(const std::string& help);
 
 class StoredTables {
  public:

@@ -24,11 +24,13 @@ Contender Copy(Context& ctx, double bytes) {
           }};
 }
 
+OpShape ShapeOf(const Point& point) {
+  return {point.Int("keys"), point.Int("batch"), point.Int("lmax"),
+          point.Text("op") == "regroup" ? point.Int("dim") : 1};
+}
+
 Work MakeWork(Context& ctx, const Point& point) {
-  const std::string& name = point.Text("op");
-  const OpShape shape{point.Int("keys"), point.Int("batch"), point.Int("lmax"),
-                      name == "regroup" ? point.Int("dim") : 1};
-  const OpCall op = MakeSparseOp(ctx, name, shape);
+  const OpCall op = MakeSparseOp(ctx, point.Text("op"), ShapeOf(point));
   Work work;
   work.check = op.check;
   work.contenders = {{"tessera", [call = op.call](int) { call(); }}};
@@ -79,6 +81,7 @@ const Topic& SparseTopic() {
                {"dim", {"64"}, "columns a feature of pooled rows (regroup)", WholeFrom(1)}},
       .suites = {{"peers", "the cases of the comparison with FBGEMM and TorchRec", PeerPoints()}},
       .make = MakeWork,
+      .check = [](const Point& point) { ShapeOf(point); },
       .cold = false};
   return topic;
 }

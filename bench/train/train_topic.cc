@@ -119,6 +119,15 @@ Work MakeWork(Context& ctx, const Point& point) {
                   point.Int("rows"));
 }
 
+void CheckPoint(const Point& point) {
+  const std::string& part = point.Text("part");
+  const bool trains = part == "step" || part == "epoch", products = part == "products";
+  if (trains || products) point.Int("dim");
+  for (const char* axis : {"batch", "rows"}) point.Int(axis);
+  if (!products) point.Text("data");
+  if (part != "step" && !products) point.Int("examples");
+}
+
 double MemoryOfWork(const Point& point) {
   const std::string& part = point.Text("part");
   if (part != "step" && part != "epoch") return 0;
@@ -185,6 +194,7 @@ const Topic& TrainTopic() {
                  {"epochs", "from text to a trained model", EpochPoints()},
                  {"reader", "reading alone, on one thread", ReaderPoints()}},
       .make = MakeWork,
+      .check = CheckPoint,
       .memory = MemoryOfWork};
   return topic;
 }

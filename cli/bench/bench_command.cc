@@ -74,15 +74,15 @@ std::vector<std::pair<std::string, std::string>> ContextOfRun() {
   return context;
 }
 
-std::string Heading(const bench::Topic& topic, const bench::BenchRun& run, bool warm_too,
-                    const BenchFlags& flags) {
+std::string Heading(const bench::Topic& topic, const bench::BenchRun& run,
+                    const std::vector<bench::Point>& points, const BenchFlags& flags) {
   const std::string in_turn =
       flags.IsAgainst() ? Format("{} passes of each program, in turn: {} (old), this one (new)\n",
                                  flags.Passes(), flags.files.against)
                         : "";
-  return Format("{}: {}\n{}{}; {}{} caches, {} rounds{}\n{}\n", topic.name, topic.help,
+  return Format("{}: {}\n{}{}; {}, {} rounds{}\n{}\n", topic.name, topic.help,
                 topic.limit.empty() ? "" : "Limit: " + topic.limit + ".\n", run.machine,
-                run.CachesText(), warm_too ? " and warm" : "", run.rounds,
+                bench::CachesOf(topic, points), run.rounds,
                 flags.precision > 0 || flags.min_time > 0 ? " or more" : "", in_turn);
 }
 
@@ -141,9 +141,20 @@ auto AskOf(const bench::Topic& topic, const bench::Point& point, const Ask& ask)
   }
 }
 
-void CheckPoints(const bench::Topic& topic, const std::vector<bench::Point>& points) {
-  if (!topic.check) return;
-  for (const bench::Point& point : points) AskOf(topic, point, topic.check);
+// Throws Error for flags of which one leaves another without effect.
+void CheckEffects(const bench::Topic& topic, const std::vector<bench::Point>& points,
+                  const BenchFlags& flags) {
+  if (flags.allowed != kAnyChange && !flags.IsAgainst() && flags.files.compare.empty())
+    throw Error("--allow requires --compare or --against");
+  if (flags.passes && !flags.IsAgainst() && flags.Rounds() < flags.Passes())
+    throw Error(
+        Format("--rounds {} with --passes {}: expected at least {} rounds, one for each pass",
+               flags.Rounds(), flags.Passes(), flags.Passes()));
+  const auto cold = [&](const bench::Point& point) { return bench::StartsCold(topic, point); };
+  if (flags.flush_mib > 0 && std::ranges::none_of(points, cold))
+    throw Error(Format("--flush-mib {} with {}: caches are left warm, and none is flushed",
+                       flags.flush_mib,
+                       flags.warm ? "--warm" : "--caches " + points[0].Text(bench::kCachesAxis)));
 }
 
 // Checks the memory of all points before the first one is made.
@@ -233,8 +244,6 @@ void MeasureInTurn(const AgainstRun& against, const bench::Topic& topic,
 }
 
 int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
-  if (flags.allowed != kAnyChange && !flags.IsAgainst() && flags.files.compare.empty())
-    throw Error("--allow requires --compare or --against");
   const std::vector<bench::Point> points = bench::OnlyMatching(
       topic, bench::PointsOf(topic, flags.suite, AxesWithCaches(flags)), flags.only);
   if (flags.list) {
@@ -242,7 +251,8 @@ int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
       std::printf("%s\n", bench::NameOf(topic, point).c_str());
     return 0;
   }
-  CheckPoints(topic, points);
+  CheckEffects(topic, points, flags);
+  bench::CheckPoints(topic, points);
   CheckPointsMemory(topic, points, flags);
   WarnOfPlugins();
   std::optional<bench::BenchRun> old = flags.files.OldRun();
@@ -250,18 +260,14 @@ int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
   WatchForInterrupt();
   const AgainstRun against = AgainstRunOf(topic, points, flags);
   if (flags.IsAgainst()) CheckAgainst(against);
-  const auto cold = [&](const bench::Point& point) { return bench::StartsCold(topic, point); };
-  const bool any_cold = std::any_of(points.begin(), points.end(), cold);
-  const bool all_cold = std::all_of(points.begin(), points.end(), cold);
   bench::BenchRun run = {.machine = MachineName(),
                          .date = Today(),
                          .topic = topic.name,
                          .rounds = flags.Rounds(),
-                         .cold = any_cold,
                          .rows = {},
                          .context = ContextOfRun()};
   if (old) bench::CheckComparable(*old, run);
-  std::fputs(Heading(topic, run, any_cold && !all_cold, flags).c_str(), stdout);
+  std::fputs(Heading(topic, run, points, flags).c_str(), stdout);
   std::exception_ptr failure;  // what was measured before it is kept
   try {
     if (flags.IsAgainst())

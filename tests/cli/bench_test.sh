@@ -37,7 +37,15 @@ run 0 bench lookup --mode sum,mean --weighted yes --pooling poisson:3 --rows cri
 run 0 bench lookup "${small[@]}" --api module --mode sum,mean,none --json module.json
 json module.json \
   '[r["contender"] for r in d["rows"]] == ["tessera", "collection"] * 2 + ["tessera"]'
-json module.json 'not any(r.get("cold", d["cold"]) for r in d["rows"])'
+json module.json 'not d["cold"] and not any("cold" in r for r in d["rows"])'
+has out "cold caches, warm for calls of at most 4096 ids with --api module, 3 rounds"
+
+# Rows as they are stored, with and without an alignment.
+run 0 bench quant --codec int8,int8@4 --op lookup,encode --dim 30 --rows 1k --threads 1 --rounds 2 \
+  --flush-mib 1 --batch 16 --json stored.json
+json stored.json '[r["bytes"] for r in d["rows"]][1] > [r["bytes"] for r in d["rows"]][0]'
+fails_saying "row codec 'int8@x': expected an alignment" bench quant --codec int8@x
+fails_saying "unknown row codec 'int7'" bench lab --kernel quantized --codec int7
 
 # Suites.
 run 0 bench lookup --suite peers --list --threads 1,2
@@ -67,8 +75,8 @@ has out "pooling=3/1t (old: "
 run 0 bench lookup "${small[@]}" --caches cold,warm --json caches.json
 has out "cold and warm caches"
 has out "caches=warm "
-json caches.json '[r.get("cold", d["cold"]) for r in d["rows"]] == [True, False]'
-run 0 bench lookup "${small[@]}" --warm --compare caches.json
+json caches.json '[r["cold"] for r in d["rows"]] == [True, False] and "cold" not in d'
+run 0 bench lookup "${small[@]::${#small[@]}-2}" --warm --compare caches.json
 has out "only in the old run: lookup/rows=1k,tables=2,batch=16,pooling=3,caches=cold/1t tessera"
 run 0 bench lookup --suite peers --only '^D16,' --caches cold,warm --list --threads 1
 has out "lookup/D16,caches=warm/1t"
@@ -142,6 +150,15 @@ fails_saying "--examples 7: no case uses it" bench train --part products --dim 8
   --rows 10 --batch 8 --examples 7 --threads 1
 fails_saying "--tables 3: no case uses it" bench quant --op encode --rows 100 --tables 3 \
   --threads 1
+fails_saying "--tables 1: no case uses it" bench quant --op encode,search --rows 100 --tables 1 \
+  --threads 1
+lacks out "op="
+fails_saying "--ranks: expected at most 8 GPUs, or whole nodes of 8, got '12'" bench plan \
+  --tables 20 --ranks 8,12
+lacks out "ranks=8"
+fails_saying "--op search with --codec f16: its rows have no ranges" bench quant --op search \
+  --codec int8,f16 --rows 100 --threads 1
+lacks out "codec=int8"
 fails_saying "--count 9: no case uses it" bench eviction --ids lines:bags.txt --count 9
 
 # The lab ranks a point's contenders, and takes parameters of variants as axes.
@@ -156,6 +173,7 @@ run 0 bench lab "${small[@]}" --kernel update --mode mean --row-type bf16 --vari
 run 0 bench lab "${small[@]}" --kernel grouping,quantized
 has out "hash_map"
 has out "ask_ahead"
+run 0 bench lab "${small[@]}" --dim 30 --kernel quantized --codec int8@4
 run 0 bench lab --kernel product --batch 32 --rounds 3 --threads 1 --flush-mib 1
 has out "eigen (6e-05): sums in another order than ours"
 fails_saying "--rule sgd with --kernel lookup: nothing that is timed here reads it" bench lab \
@@ -168,6 +186,11 @@ lacks out "Limit: "
 fails_saying "bench: no topic 'lokup': expected lookup" bench lokup
 fails_saying "--dim: expected a number such as 20" bench lookup --dim wide
 fails_saying "--skew: " bench lookup --skew odd
+fails_saying "--dim: 16 is given twice" bench lookup --dim 16,16
+fails_saying "--rounds 3 with --passes 5: expected at least 5 rounds" bench lookup "${small[@]}" \
+  --passes 5
+fails_saying "--flush-mib 1 with --warm: caches are left warm" bench lookup "${small[@]}" --warm
+fails_saying "--flush-mib 1 with --caches auto: caches are left warm" bench comm --flush-mib 1
 fails_saying "--only: 'nothing' matches none of 1 cases" bench lookup --only nothing
 fails_saying "lookup: no suite 'pears': expected peers" bench lookup --suite pears
 fails_saying "sets it itself" bench lookup --suite peers --dim 16

@@ -66,6 +66,18 @@ TEST(TableTopics, BytesAreCountedByTheTypes) {
   EXPECT_EQ(rows[1].bytes, ids * (32 * 2 + 8) + outputs * 32 * 4);
 }
 
+TEST(TableTopics, TheTypeOfStatesIsOfRulesThatHaveSome) {
+  const auto check = [](const std::vector<std::string>& rules) {
+    CheckPoints(UpdateTopic(),
+                PointsOf(UpdateTopic(), "",
+                         {{"rule", rules}, {"state-type", {"f16"}}, {"threads", {"1"}}}));
+  };
+  check({"sgd", "adam"});
+  EXPECT_THAT([&] { check({"sgd"}); },
+              ThrowsMessage<Error>(HasSubstr("update/rule=sgd,state-type=f16/1t: --state-type f16: "
+                                             "no case uses it")));
+}
+
 TEST(TableTopics, TakeTheSeedTheInstructionSetAndPinnedThreads) {
   const IsaLevel before = ChosenIsa();
   EXPECT_EQ(RunSmall(LookupTopic(), {{"seed", {"1", "2"}}, {"isa", {"baseline"}}, {"pin", {"yes"}}})
@@ -77,6 +89,9 @@ TEST(TableTopics, TakeTheSeedTheInstructionSetAndPinnedThreads) {
         RunSmall(LookupTopic(), {{"pin", {"yes"}}, {"threads", {"4000"}}});
       },
       ThrowsMessage<Error>(HasSubstr("--pin yes with --threads 4000")));
+  const AxisValues sweep = {{"pin", {"yes"}}, {"threads", {"1", "4000"}}};
+  EXPECT_THAT([&] { CheckPoints(LookupTopic(), PointsOf(LookupTopic(), "", sweep)); },
+              ThrowsMessage<Error>(HasSubstr("--pin yes with --threads 4000")));
 }
 
 TEST(TableTopics, RoundsGoOnForAsLongAsAskedFor) {

@@ -51,7 +51,6 @@ inline BenchRun MadeUpRun(std::vector<Measurement> rows) {
           .date = "2026-11-21",
           .topic = "lookup",
           .rounds = 3,
-          .cold = true,
           .rows = std::move(rows)};
 }
 

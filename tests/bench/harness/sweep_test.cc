@@ -86,6 +86,22 @@ TEST(PointsOfTest, CachesRepeatCasesAndAreNamedWhereTheyDiffer) {
               HasSubstr("--caches: expected one of auto, cold, warm; got 'hot'"));
 }
 
+TEST(CachesOfTest, SaysWhatIsKnownBeforePointsAreMade) {
+  Topic topic = FakeTopic();
+  const auto caches_of = [&](const std::vector<std::string>& values) {
+    return CachesOf(topic, PointsOf(topic, "", {{"caches", values}}));
+  };
+  EXPECT_EQ(caches_of({"auto"}), "cold caches");
+  EXPECT_EQ(caches_of({"cold", "warm"}), "cold and warm caches");
+  topic.small_calls = "calls of at most 3 ids";
+  topic.may_be_small = [](const Point& point) { return point.Text("dim") == "64"; };
+  EXPECT_EQ(caches_of({"auto"}), "cold caches, warm for calls of at most 3 ids");
+  EXPECT_EQ(caches_of({"cold"}), "cold caches");
+  EXPECT_THAT(AxesOf(topic)[3].help, HasSubstr("auto (cold, but warm for calls of at most 3 ids)"));
+  topic.may_be_small = [](const Point&) { return false; };
+  EXPECT_EQ(caches_of({"auto"}), "cold caches");
+}
+
 TEST(PointsOfTest, RefusesWithOneSentence) {
   EXPECT_EQ(ErrorOf([] { PointsOf(FakeTopic(), "other", {}); }),
             "fake: no suite 'other': expected pair or calls");
@@ -101,6 +117,10 @@ TEST(PointsOfTest, RefusesWithOneSentence) {
               PointsOf(FakeTopic(), "pair", {{"rows", {"1", "2"}}});
             }),
             "--rows: a suite's cases take one value");
+  EXPECT_EQ(ErrorOf([] {
+              PointsOf(FakeTopic(), "", {{"dim", {"16", "64", "16"}}});
+            }),
+            "--dim: 16 is given twice");
   Topic topic = FakeTopic();
   topic.suites[0].points.push_back(Point("odd", {{"width", "3"}}));
   EXPECT_EQ(ErrorOf([&] { PointsOf(topic, "pair", {}); }),
