@@ -196,9 +196,11 @@ void RowParser::SetNumbers(const DenseRule& rule, float* out) {
 void RowParser::AddMissing(const FeatureRule& rule, FeatureColumn& out) {
   if (rule.entry.missing == MissingFeature::kError)
     throw BadLine(places_->Of(rule.cell), "the id is missing", {});
-  if (!rule.missing_row) return;
-  out.ids.push_back(*rule.missing_row);
-  if (rule.entry.weighted()) out.weights.push_back(1);
+  if (rule.missing_row) out.ids.push_back(*rule.missing_row);
+  const bool has_weights =
+      rule.weights && cells_->cells[*rule.weights].kind != LineCell::Kind::kMissing;
+  if (has_weights) return AddWeights(rule, rule.missing_row ? 1 : 0, out);
+  if (rule.missing_row && rule.entry.weighted()) out.weights.push_back(1);
 }
 
 void RowParser::AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out,

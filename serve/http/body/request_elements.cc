@@ -1,6 +1,7 @@
 #include "serve/http/body/request_elements.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -61,15 +62,43 @@ const char* ReadNumber(const RequestInput& input, const char* at, const char* en
   return behind;
 }
 
+// The lists in the list of an input's elements: each holds as many as the shape says, the outermost
+// aside, which may hold all elements one after the other.
+class NestedLists {
+ public:
+  explicit NestedLists(const RequestInput& input) : input_(input) {}
+
+  // count: the elements before it.
+  void Open(int64_t count) {
+    if (depth_ > Shape::kMaxRank) throw Error(Format("{}: lists in lists, too deep", input_.where));
+    begins_[depth_++] = count;
+  }
+  void Close(int64_t count) {
+    const int64_t there = count - begins_[--depth_];
+    if (depth_ == 0) return;
+    int64_t expected = 1;
+    for (int d = depth_; d < input_.shape.rank(); ++d) expected *= input_.shape[d];
+    if (there != expected)
+      throw Error(
+          Format("{}: expected lists of the shape {}, or one list of all elements; got a "
+                 "list in it of {} where the shape has {}",
+                 input_.where, input_.shape, there, expected));
+  }
+
+ private:
+  const RequestInput& input_;
+  int depth_ = 0;
+  std::array<int64_t, Shape::kMaxRank + 1> begins_{};
+};
+
 // Reads elements; those behind the last are counted, not written.
 template <typename T>
 void ReadList(const RequestInput& input, T* out, int64_t room) {
   const char *at = input.bytes.data(), *const end = at + input.bytes.size();
   int64_t count = 0;
-  for (int depth = 0; at < end;) {
-    if (*at == '[' && depth++ > Shape::kMaxRank)
-      throw Error(Format("{}: lists in lists, too deep", input.where));
-    if (*at == ']') --depth;
+  for (NestedLists lists(input); at < end;) {
+    if (*at == '[') lists.Open(count);
+    if (*at == ']') lists.Close(count);
     if (std::strchr("[], \t\r\n", *at) != nullptr) {
       ++at;
       continue;

@@ -1,6 +1,7 @@
 // Batches of text files: the same with any threads and pieces, in any order, from any place.
 #include "data/rows/text_row_source.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -12,6 +13,7 @@ namespace tessera {
 namespace {
 
 using testing::ErrorOf;
+using ::testing::HasSubstr;
 using testing::TempPath;
 using testing::WriteFile;
 using testing::WriteGzFile;
@@ -99,6 +101,24 @@ TEST(TextRowSource, GivesTheRowsAsTheyAre) {
   EXPECT_EQ(batch.features.weights().value().ToVector<float>(),
             (std::vector<float>{0.5, 0.5, 1.5, 0.5, 1.5, 2.5, 1, 1, 1}));
   EXPECT_FALSE(source.Next());
+}
+
+TEST(TextRowSource, WeightsOfAMissingIdAreThoseOfItsRow) {
+  Context ctx({.threads = 1});
+  const auto read = [&](const std::string& missing, const std::string& text) {
+    const auto rules = std::make_shared<const RowRules>(
+        ParseDataSchema(R"({"format": "csv", "columns": ["n", "a", "w"], "labels": ["n"],
+          "features": [{"name": "a", "weights": "w", "missing": ")" +
+                        missing + "\"}]}"),
+        std::vector<CategoricalFeature>{{"a", 10, false}});
+    TextRowSource source(rules, {.paths = {WriteFile("missing.csv", text)}}, {.batch_size = 2});
+    return source.Next()->features.weights().value().ToVector<float>();
+  };
+  EXPECT_EQ(read("row0", "1,,0.5\n1,,\n"), (std::vector<float>{0.5, 1}));
+  EXPECT_EQ(read("empty_bag", "1,2,0.5\n1,,\n"), (std::vector<float>{0.5}));
+  EXPECT_THAT(
+      ErrorOf([&] { read("empty_bag", "1,2,1\n1,,0.5\n"); }),
+      HasSubstr("missing.csv:2: column 3 (w): expected 0 weights, one for each of a, got 1"));
 }
 
 TEST(TextRowSource, ShufflesWithinWindowsAndGoesOnFromAnyPlace) {

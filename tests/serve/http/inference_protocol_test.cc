@@ -183,6 +183,12 @@ TEST(InferJson, WhatMakesNoSenseIsRefused) {
       {Json(dense + u +
             R"({"name": "v", "shape": [2], "datatype": "INT64", "data": [[[[[[[[1]]]]]]]]})"),
        "inputs[2].data: lists in lists, too deep"},
+      {Json(
+           dense + u +
+           R"({"name": "v", "shape": [2, 3], "datatype": "INT64", "data": [[1, 2], [3, 4], [5, 6]]})"),
+       "inputs[2].data: expected lists of the shape [2, 3], or one list of all elements; got a "
+       "list "
+       "in it of 2 where the shape has 3"},
       {Json(Repeated("{},", 5000) + "{}"), "more than 1160 values in one document"},
       {R"({"inputs": [], "outputs": [{"name": "y"}]})", "outputs: expected the name \"score\""},
   };
