@@ -194,6 +194,9 @@ class Trainer {
   void OnFirstGroup(const std::function<void()>& fn);
   // This rank's shards of tables; `own` gets what the rank alone has beside them.
   std::vector<ShardTensors> MyShards(std::vector<NamedTensor>& own);
+  // Throws Error where a dense parameter has a value that is no finite number: the checkpoint that
+  // there is stays.
+  void CheckConverges();
   // Everything that a checkpoint has.
   std::vector<NamedTensor> SavedState(const std::vector<NamedTensor>& metrics);
   void BeginChanges();

@@ -1,5 +1,6 @@
 // Saves a trainer's state in a checkpoint, and loads it to go on from there.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -88,6 +89,18 @@ std::vector<NamedTensor> Trainer::RestOfState() const {
   return rest;
 }
 
+void Trainer::CheckConverges() {
+  for (const NamedParameter& parameter : model_.Parameters()) {
+    const auto values = parameter.variable.value().To(ctx_, DType::kF32).ToVector<float>();
+    const auto bad = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+    if (bad != values.end())
+      throw Error(
+          Format("{} has {} after step {}, and is not saved: the training diverged; try smaller "
+                 "learning rates",
+                 parameter.name, *bad, progress_.step));
+  }
+}
+
 std::vector<NamedTensor> Trainer::SavedState(const std::vector<NamedTensor>& metrics) {
   if (!ranks_) model_.embedding_bag_collection().tables().caches().Flush(ctx_);
   std::vector<NamedTensor> state = State();
@@ -108,6 +121,7 @@ void Trainer::OnFirstGroup(const std::function<void()>& fn) {
 
 void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metrics) {
   AverageGroups();
+  CheckConverges();
   const std::vector<NamedTensor> state = SavedState(metrics);
   const TrainingProgress saved = progress();
   if (!ranks_) return WriteCheckpoint(ctx_, path, state, saved, ToJson(config_));

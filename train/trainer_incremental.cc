@@ -58,6 +58,7 @@ void Trainer::ClearChanges() {
 }
 
 void Trainer::Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics) {
+  CheckConverges();
   std::vector<NamedTensor> state = SavedState(metrics);
   BeginChanges();
   to.Write(ctx_, {std::move(state), ChangesSync(), progress(), ToJson(config_)});
@@ -88,6 +89,7 @@ RankState Trainer::RankStateSync(const std::vector<NamedTensor>& metrics, bool w
 }
 
 void Trainer::Save(RankCheckpoints& to, const std::vector<NamedTensor>& metrics) {
+  CheckConverges();
   ShardedTables& tables = model_.sharded()->tables();
   tables.Flush(ctx_);
   BeginChanges();

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "runtime/files/files.h"
 #include "runtime/files/safetensors.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/small_run.h"
@@ -353,6 +354,20 @@ TEST(Trainer, DivergenceInTheLastStepIsFoundByTheEvaluation) {
   };
   EXPECT_TRUE(Contains(ErrorOf([&] { RunTraining(trainer, DataSets(config, {}), options); }),
                        "evaluation: the loss after step 1 is nan: the training diverged"));
+}
+
+TEST(Trainer, DivergenceInTheLastStepKeepsTheCheckpointThatThereIs) {
+  TrainConfig config = SmallConfig();
+  Context ctx({.threads = 1, .seed = 3});
+  Trainer trainer(ctx, config);
+  const std::string path = TempPath("diverged");
+  trainer.Save(path);
+  const std::string before = ReadTextFile(path);
+  trainer.model().Parameters().back().variable.value().Fill(
+      ctx, std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(Contains(ErrorOf([&] { trainer.Save(path); }),
+                       "has inf after step 0, and is not saved: the training diverged"));
+  EXPECT_EQ(ReadTextFile(path), before);
 }
 
 TEST(Trainer, DenseTablesAreTrainedByTheDenseOptimizer) {
