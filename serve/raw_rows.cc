@@ -1,11 +1,13 @@
 #include "serve/raw_rows.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "data/files/row_preparation.h"
 #include "data/rows/json_rows.h"
 #include "data/rows/request_schema.h"
+#include "data/schema/data_schema_json.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
 
@@ -40,6 +42,15 @@ std::string WhyNone(const ModelSpec& spec) {
          "writes it)";
 }
 
+// A hash of all that decides which numbers are made of rows.
+uint64_t ReadingOf(const DataSchema& schema, const std::vector<CategoricalFeature>& features) {
+  std::string text = tessera::internal::DataSchemaToJson(schema).dump();
+  text += Format(" {}", static_cast<int>(schema.format));
+  for (const auto& [name, rows, raw, max_ids] : features)
+    text += Format("\n{} {} {} {}", rows, raw, max_ids.value_or(-1), name);
+  return std::hash<std::string>()(text) | 1;
+}
+
 }  // namespace
 
 std::vector<CategoricalFeature> RowFeatures(const ModelSpec& spec) {
@@ -57,8 +68,10 @@ RawRows::RawRows(const ModelSpec& spec) {
   const auto schema = SchemaOf(spec);
   if (!schema) why_none_ = WhyNone(spec);
   if (!schema) return;
-  rules_ = std::make_shared<const RowRules>(RequestSchema(*schema, spec.net.dense_in),
-                                            RowFeatures(spec));
+  const DataSchema request = RequestSchema(*schema, spec.net.dense_in);
+  const std::vector<CategoricalFeature> features = RowFeatures(spec);
+  reading_ = ReadingOf(request, features);
+  rules_ = std::make_shared<const RowRules>(request, features);
   const int64_t cells = rules_->layout().dense + std::ssize(rules_->features());
   most_rows_ = std::clamp<int64_t>(kMaxCells / std::max<int64_t>(cells, 1), 1, kMaxRows);
 }
@@ -68,7 +81,8 @@ PredictRequest RawRows::Read(std::string_view lines, const std::string& where, b
     throw Error(Format("{}: the model takes tensors alone: {}", where, why_none_));
   Context ctx({.threads = 1});
   Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_, unknown_items_.get(), strict);
-  return {.dense = std::move(batch.dense), .features = std::move(batch.features)};
+  return {
+      .dense = std::move(batch.dense), .features = std::move(batch.features), .reading = reading_};
 }
 
 std::vector<std::string> RawRows::keys() const {

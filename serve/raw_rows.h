@@ -2,6 +2,7 @@
 #define TESSERA_SERVE_RAW_ROWS_H_
 // Rows as they are before a model's training makes numbers of them: a JSON object each, with names,
 // texts and missing keys, read by the schema of the training's data.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,12 @@ namespace tessera::serve {
 // The features that rows bring for a model's tables, in the order of ModelSpec::Features.
 std::vector<CategoricalFeature> RowFeatures(const ModelSpec& spec);
 
+// A request of rows that were read as another model reads them: numbers of other meaning.
+class ReadOtherwise : public Error {
+ public:
+  using Error::Error;
+};
+
 // Any thread may use it; nothing in it changes but counts of items.
 class RawRows {
  public:
@@ -28,6 +35,8 @@ class RawRows {
   // tessera preprocess had changed before (data/files/row_preparation.h); with `strict`, also for a
   // whole number that is no row of its table, and for a word outside its vocabulary.
   PredictRequest Read(std::string_view lines, const std::string& where, bool strict = false) const;
+  // The same for models that make the same request of the same rows, in this process; never 0.
+  uint64_t reading() const { return reading_; }
   // Keys of the objects; none where rows are not read.
   std::vector<std::string> keys() const;
   // Counts of the items of all rows that were read.
@@ -37,6 +46,7 @@ class RawRows {
   std::shared_ptr<const RowRules> rules_;  // null: of rows that no file has, unknown or changed
   std::string why_none_;                   // rules_ are null
   int64_t most_rows_ = 0;
+  uint64_t reading_ = 1;
   std::unique_ptr<UnknownItems> unknown_items_ = std::make_unique<UnknownItems>();
 };
 

@@ -182,6 +182,10 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
 }
 
 void ServedModel::Check(const PredictRequest& request) const {
+  if (request.reading != 0 && request.reading != raw_rows_.reading())
+    throw ReadOtherwise(
+        Format("version {} reads rows otherwise than the model that read these: read them again",
+               spec_.version));
   const Tensor& dense = request.dense;
   if (!dense.defined() || dense.dtype() != DType::kF32 || dense.rank() != 2 ||
       dense.dim(1) != spec_.net.dense_in)

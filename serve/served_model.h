@@ -79,7 +79,7 @@ class ServedModel {
   std::chrono::system_clock::time_point written() const { return written_; }
   std::chrono::system_clock::time_point loaded() const { return loaded_; }
 
-  // Throws Error, saying what was expected, for a request that does not fit.
+  // Throws Error, saying what was expected, for a request that does not fit, and ReadOtherwise.
   void Check(const PredictRequest& request) const;
   // The answers to all examples of all requests, one example after the other, each of as many
   // numbers as ModelSpec::Outputs: click probabilities, or what else tasks foresee. They don't

@@ -100,6 +100,8 @@ class InferenceService::Impl {
     std::string id = {};
     std::vector<AskedOutput> outputs = {};
     std::shared_ptr<ShadowScores> shadow = {};  // null: no shadow scores it
+    RequestQueue* queue = nullptr;
+    std::optional<HttpRequest> rows = {};  // while they wait: a model may come that reads otherwise
   };
 
   // fn() by a thread of `pool`; what it throws goes to the client.
@@ -117,32 +119,54 @@ class InferenceService::Impl {
   void Infer(Route route, HttpRequest request, HttpReply reply) {
     const auto call =
         std::make_shared<Call>(Call{.route = std::move(route), .reply = std::move(reply)});
+    call->queue = queue_.get();
     if (request.body.size() <= kLargeBody) return Submit(call, request);
     const auto large = std::make_shared<HttpRequest>(std::move(request));
     Leave(large_, call->reply, [this, call, large] { Submit(call, *large); });
   }
 
-  // Gives the body's memory back before the request waits.
   void Submit(const std::shared_ptr<Call>& call, HttpRequest& request) {
     try {
       call->model = &models_.Named(call->route.model);
       call->facts.model = call->model->name();
-      const std::shared_ptr<Predictor> predictor =
-          call->route.version ? ServiceModels::Chosen(*call->model, call->route)
-                              : call->model->NextToAnswer();
+      const std::shared_ptr<Predictor> predictor = PredictorOf(*call);
       InferRequest infer = Read(*call, request, *predictor);
       SubmitShadow(*call, request);
       call->id = std::move(infer.id);
       call->outputs = std::move(infer.outputs);
       call->clock.End(call->facts);
-      std::string().swap(request.body);
-      queue_->Submit(predictor, std::move(infer.predict),
-                     [this, call](std::exception_ptr error, ScoredRequest scored) {
-                       Scored(call, std::move(error), std::move(scored));
-                     });
+      Enqueue(call, predictor, std::move(infer.predict), request);
     } catch (const std::exception& error) {
       ReplyError(*call, error);
     }
+  }
+
+  // Reads the rows of a call anew, for the model that answers now.
+  void SubmitAgain(const std::shared_ptr<Call>& call) noexcept {
+    try {
+      HttpRequest request = std::move(*call->rows);
+      const std::shared_ptr<Predictor> predictor = PredictorOf(*call);
+      PredictRequest read = Read(*call, request, *predictor).predict;
+      Enqueue(call, predictor, std::move(read), request);
+    } catch (const std::exception& error) {
+      ReplyError(*call, error);
+    }
+  }
+
+  static std::shared_ptr<Predictor> PredictorOf(const Call& call) {
+    return call.route.version ? ServiceModels::Chosen(*call.model, call.route)
+                              : call.model->NextToAnswer();
+  }
+
+  // Gives the memory of tensors' body back before the request waits.
+  void Enqueue(const std::shared_ptr<Call>& call, const std::shared_ptr<Predictor>& predictor,
+               PredictRequest predict, HttpRequest& request) {
+    if (call->route.action == Action::kInferRows) call->rows = std::move(request);
+    std::string().swap(request.body);
+    call->queue->Submit(predictor, std::move(predict),
+                        [this, call](std::exception_ptr error, ScoredRequest scored) {
+                          Scored(call, std::move(error), std::move(scored));
+                        });
   }
 
   // The request keeps no model: while it waits for its batch, it does not hold up a delta.
@@ -195,6 +219,8 @@ class InferenceService::Impl {
       if (scored.scores.size() <= kManyScores) return Write(*call, scored);
       const auto many = std::make_shared<ScoredRequest>(std::move(scored));
       Leave(late_, call->reply, [this, call, many] { Write(*call, *many); });
+    } catch (const ReadOtherwise&) {
+      SubmitAgain(call);
     } catch (const std::exception& thrown) {
       ReplyError(*call, thrown);
     }

@@ -25,10 +25,13 @@ namespace {
 
 using nlohmann::json;
 using tessera::testing::AddVersion;
+using tessera::testing::ExportedRun;
 using tessera::testing::HttpClient;
 using tessera::testing::MakeSmallModel;
 using tessera::testing::OneExample;
+using tessera::testing::SmallConfig;
 using tessera::testing::SmallModel;
+using tessera::testing::TempPath;
 using tessera::testing::WriteSmallModel;
 
 constexpr char kJson[] = "application/json";
@@ -132,6 +135,38 @@ TEST(ServedVersions, ThatAreBadAreInTheIndexAndTheGoodOnesAreTakenUp) {
   EXPECT_EQ(index(""), "1 READY; 2 READY; 3 UNAVAILABLE; ");
   EXPECT_EQ(index("{}"), index(""));
   EXPECT_EQ(index(R"({"ready": true})"), "1 READY; 2 READY; ");
+}
+
+// Rows wait for their batch while a version comes that reads them otherwise.
+TEST(ServedVersions, RowsThatWaitAreReadAsTheModelThatAnswersReadsThem) {
+  AddVersion(MakeSmallModel("row0.safetensors", 3), "readings");
+  TrainConfig config = SmallConfig();
+  config.data.missing = MissingIds::kEmptyBag;
+  ExportedRun other(config, "empty_bag.safetensors", 4);
+  const std::string folder = TempPath("readings"), rows = R"({"cat_0": "1f", "int_0": 3})";
+  ModelVersions model("m", folder, {}, {});
+  HttpServerOptions options;
+  options.queue.max_wait = std::chrono::seconds(1);
+  const ServerOf server({&model}, options);
+  const auto ask = [&] {
+    const auto answer = HttpClient(server.port()).Post("/v2/models/m/infer_rows", rows, kJson);
+    return answer.status == 200 ? json::parse(answer.body) : json(answer.body);
+  };
+  std::map<std::string, float> expected;
+  const auto expect = [&](Predictor& predictor, const std::string& version) {
+    expected[version] = predictor.Predict(predictor.model()->raw_rows().Read(rows, "rows"))[0];
+  };
+  expect(*model.current(), "1");
+  json answer;
+  std::thread client([&] { answer = ask(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  AddVersion({.checkpoint = other.Save().path, .request = {}, .scores = {}}, "readings");
+  model.Reload();
+  client.join();
+  expect(*model.current(), "2");
+  EXPECT_NE(expected["1"], expected["2"]);
+  const std::string version = answer.at("model_version");
+  EXPECT_EQ(answer["outputs"][0]["data"][0].get<float>(), expected.at(version)) << answer;
 }
 
 TEST(ServedVersions, OfSeveralModelsAnswerByTheirNames) {
