@@ -215,11 +215,12 @@ void AddIdFlags(Command command, PreprocessFlags& f, const Flag& config) {
 }
 
 void AddOrderFlags(Command command, PreprocessFlags& f) {
-  command.Add("--shuffle", f.options.shuffle, "Put all rows in random order");
+  const Flag shuffle = command.Add("--shuffle", f.options.shuffle, "Put all rows in random order");
   command.Add("--keep-last", f.options.keep_last,
               "With --shuffle: the rows of the last input stay as they are, behind the "
               "others, for evaluation");
   command.Add("--seed", f.seed, "Shuffle by this seed")
+      .Needs(shuffle)
       .Within(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
       .Value("N");
 }

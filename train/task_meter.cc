@@ -63,13 +63,10 @@ void TaskMeter::UpdateChoices(const Tensor& scores, const TaskExamples& counted)
     const float own = row[counted.rows[n]], largest = *std::max_element(row, row + candidates);
     const double weight = counted.weights.empty() ? 1.0 : counted.weights[n];
     double sum = 0;
-    int64_t before = 0;
-    for (int64_t c = 0; c < candidates; ++c) {
-      sum += Exp(static_cast<double>(row[c]) - largest);
-      before += row[c] > own ? 1 : 0;
-    }
+    for (int64_t c = 0; c < candidates; ++c) sum += Exp(static_cast<double>(row[c]) - largest);
     softmax_sum_ += weight * (largest + Log(sum) - own);
-    for (size_t k = 0; k < kRecallAt.size(); ++k) found_[k] += before < kRecallAt[k] ? weight : 0;
+    for (RetrievalMeter& found : found_)
+      found.Add({row, static_cast<size_t>(candidates)}, counted.rows[n], {}, weight);
   }
 }
 
@@ -81,7 +78,7 @@ TaskValues TaskMeter::Values() const {
   if (loss_ == TaskLoss::kBce || weight_sum_ == 0 || lacks_scores_) return values;
   if (loss_ == TaskLoss::kInBatchSoftmax) {
     values.softmax = softmax_sum_ / weight_sum_;
-    for (size_t k = 0; k < found_.size(); ++k) values.recall[k] = found_[k] / weight_sum_;
+    for (size_t k = 0; k < found_.size(); ++k) values.recall[k] = found_[k].Values().recall;
     return values;
   }
   values.mse = First(*mse_, mse_sums_);

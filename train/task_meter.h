@@ -8,6 +8,7 @@
 
 #include "metrics/click_metrics.h"
 #include "metrics/formulas/formulas.h"
+#include "metrics/retrieval_meter.h"
 #include "models/ranking_net_config.h"
 #include "runtime/tensor.h"
 #include "train/task_rows.h"
@@ -24,7 +25,8 @@ struct TaskValues {
   MetricValues clicks = kNoClicks;        // of a task by bce; the examples of any task
   double mse = kNoValue, mae = kNoValue;  // of a task by mse
   // The loss of a task by in_batch_softmax, and the share of examples whose candidate is among the
-  // first k of their batch.
+  // first k of their batch: candidates of equal scores, as one that comes twice has, come in any
+  // order (RetrievalMeter).
   double softmax = kNoValue;
   std::array<double, 3> recall = {kNoValue, kNoValue, kNoValue};
   double loss(TaskLoss kind) const {
@@ -74,7 +76,8 @@ class TaskMeter {
   int64_t examples_ = 0;
   bool lacks_scores_ = false;
   double softmax_sum_ = 0, weight_sum_ = 0;
-  std::array<double, 3> found_ = {};  // Σ of weights
+  std::array<RetrievalMeter, 3> found_ = {
+      RetrievalMeter(kRecallAt[0]), RetrievalMeter(kRecallAt[1]), RetrievalMeter(kRecallAt[2])};
 };
 
 // Adds up the batches of an evaluation.

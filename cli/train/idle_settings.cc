@@ -64,6 +64,20 @@ std::vector<Idle> IdleOfTable(const TrainConfig& config, const EmbeddingBagConfi
   return idle;
 }
 
+// Settings of no table.
+std::vector<Idle> IdleOfDense(const TrainConfig& config) {
+  std::vector<Idle> idle;
+  const GradientClippingOptions &clipping = config.gradient_clipping, defaults;
+  const bool clips = clipping.mode != GradientClipping::kNone;
+  if (!clips && clipping.max_gradient != defaults.max_gradient)
+    idle.push_back({"optimizer.gradient_clipping.max_gradient", "the mode is none"});
+  if (clipping.mode != GradientClipping::kNorm && clipping.norm_type != defaults.norm_type)
+    idle.push_back({"optimizer.gradient_clipping.norm_type", "the mode is not norm"});
+  if (config.dense_optimizer.dampening != 0 && config.dense_optimizer.momentum == 0)
+    idle.push_back({"optimizer.dense.dampening", "the momentum is 0"});
+  return idle;
+}
+
 bool HasRuleOf(const RulePlugin& plugin, const EmbeddingBagConfig& table) {
   const PluginRule* rule = PluginRuleIn(table.optimizer);
   return rule != nullptr && &rule->plugin() == &plugin;
@@ -80,6 +94,8 @@ std::vector<std::string> IdleSettings(const TrainConfig& config) {
       at->second.push_back(table.name);
     }
   std::vector<std::string> sentences;
+  for (const auto& [setting, why] : IdleOfDense(config))
+    sentences.push_back(Format("{} changes nothing: {}", setting, why));
   for (const auto& [idle, tables] : found)
     sentences.push_back(Format("{} of {} {} changes nothing: {}", idle.setting,
                                tables.size() == 1 ? "table" : "tables",

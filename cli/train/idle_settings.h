@@ -1,7 +1,7 @@
 #ifndef TESSERA_CLI_TRAIN_IDLE_SETTINGS_H_
 #define TESSERA_CLI_TRAIN_IDLE_SETTINGS_H_
-// Settings of tables that change nothing beside others of the same table, and plugins whose rules
-// no table has.
+// Settings that change nothing beside others, of the same table or of dense parameters, and plugins
+// whose rules no table has.
 #include <string>
 #include <vector>
 

@@ -73,6 +73,12 @@ run 0 train --config small.json --train-rows 0:512 --set 'tables[0].stochastic_r
   --set optimizer.sparse.name=sgd --set 'tables[1].state_dtype=f16'
 has err "stochastic_rounding of table a changes nothing: rows of f32 are not rounded"
 has err "state_dtype of table b changes nothing: the optimizer has no states"
+run 0 train --config small.json --train-rows 0:512 \
+  --set 'optimizer.gradient_clipping={"max_gradient":0.5,"norm_type":1}' \
+  --set 'optimizer.dense={"name":"sgd","lr":0.1,"dampening":0.5}'
+has err "optimizer.gradient_clipping.max_gradient changes nothing: the mode is none"
+has err "optimizer.gradient_clipping.norm_type changes nothing: the mode is not norm"
+has err "optimizer.dense.dampening changes nothing: the momentum is 0"
 run 0 train --config small.json --train-rows 0:512 --set 'tables[0].state_dtype=f16' \
   --set optimizer.sparse.name=adam
 has err "state_dtype f16 of table a beside Adam: second moments"

@@ -12,6 +12,7 @@
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
 #include "train/pipeline/trainer_pipeline.h"
+#include "train/task_meter.h"
 
 namespace tessera {
 namespace {
@@ -220,6 +221,18 @@ TEST(TowerTrainer, BadConfigurationsAreRefused) {
               HasSubstr("the loss in_batch_softmax is of the type two_tower"));
   const TrainConfig config = Config();
   EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "again")), ToJson(config));
+}
+
+// A model that scores all candidates alike finds no more than chance does.
+TEST(TowerTrainer, EqualScoresAreFoundByChance) {
+  Context ctx({.threads = 1});
+  TaskMeter meter(TaskLoss::kInBatchSoftmax);
+  const std::vector<float> four(4);
+  meter.UpdateChoices(Tensor::Zeros(ctx, {4, 4}),
+                      {.predictions = four, .labels = four, .weights = {}, .rows = {0, 1, 2, 3}});
+  EXPECT_DOUBLE_EQ(meter.Values().recall[0], 0.25);
+  EXPECT_DOUBLE_EQ(meter.Values().recall[1], 1);
+  EXPECT_NEAR(meter.Values().softmax, std::log(4), 1e-12);
 }
 
 }  // namespace
