@@ -175,6 +175,7 @@ PUBLIC_HEADERS = {
     "Plans": [
         "planner/planner.h",
         "planner/plan_conversion.h",
+        "planner/quantized_plan.h",
         "planner/stats.h",
         "planner/model/estimator.h",
         "planner/model/model.h",
@@ -183,6 +184,7 @@ PUBLIC_HEADERS = {
         "planner/model/sharding_option.h",
         "planner/model/shipped_topologies.h",
         "planner/model/topology.h",
+        "planner/model/topology_json.h",
         "planner/search/enumerator.h",
         "planner/search/partitioner.h",
         "planner/search/proposer.h",

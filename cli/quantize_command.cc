@@ -284,7 +284,8 @@ void AddPruneFlags(Command command, QuantizeFlags& f) {
       .Within(NumbersFrom(0.0, 1e30))
       .Value("NORM");
   command.Add("--prune-untouched", f.prune.untouched,
-              "Drop rows that the training never met, as the optimizer's state tells");
+              "Drop rows that the training never met, as the optimizer's state tells (states of "
+              "f16 do not)");
   command
       .Add("--remap", f.remap,
            "Ids find the remaining rows through an array (4 bytes an id; the default) or a hash "

@@ -16,8 +16,8 @@ struct PredictRequest {
   bool strict = false;  // whether an id out of range (id_ranges.h) is an Error
   // Whether its ids are counted (TableCounter). Requests that are computed together agree in it.
   bool counted = true;
-  // RawRows::reading of the rows that it was made of; 0: of none. Only a model that reads rows alike
-  // answers it.
+  // RawRows::reading of the rows that it was made of; 0: of none. A model that reads rows otherwise
+  // refuses it.
   uint64_t reading = 0;
 
   int64_t size() const { return dense.dim(0); }

@@ -35,7 +35,7 @@ class RawRows {
   // tessera preprocess had changed before (data/files/row_preparation.h); with `strict`, also for a
   // whole number that is no row of its table, and for a word outside its vocabulary.
   PredictRequest Read(std::string_view lines, const std::string& where, bool strict = false) const;
-  // The same for models that make the same request of the same rows, in this process; never 0.
+  // Models of one number make the same request of the same rows, in this process; never 0.
   uint64_t reading() const { return reading_; }
   // Keys of the objects; none where rows are not read.
   std::vector<std::string> keys() const;

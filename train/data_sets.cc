@@ -17,6 +17,7 @@
 #include "data/synthetic/random_rows.h"
 #include "runtime/base/report_text.h"
 #include "train/optimum.h"
+#include "train/task_rows.h"
 
 namespace tessera {
 namespace {
@@ -43,6 +44,13 @@ bool IsCheapToCount(const std::vector<std::string>& paths) {
   return true;
 }
 
+// Inputs whose labels the model's tasks learn.
+RowInputs TrainedInputsOf(const TrainConfig& config) {
+  RowInputs inputs = RowInputsOf(config);
+  if (config.data.schema != nullptr) inputs.label_check = LabelCheckOf(config.model, config.data);
+  return inputs;
+}
+
 }  // namespace
 
 RowInputs RowInputsOf(const TrainConfig& config) {
@@ -53,7 +61,8 @@ RowInputs RowInputsOf(const TrainConfig& config) {
 }
 
 DataSets::DataSets(const TrainConfig& config, DataSelection selection)
-    : DataSets(RowInputsOf(config), std::move(selection), ExamplesOfStep(config), config.epochs) {
+    : DataSets(TrainedInputsOf(config), std::move(selection), ExamplesOfStep(config),
+               config.epochs) {
   CheckRanges();
 }
 
@@ -77,7 +86,7 @@ DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t bat
   CheckReadOnce(epochs);
   CheckFormat();
   if (data_.schema != nullptr && data_.schema->is_text())
-    rules_ = std::make_shared<const RowRules>(*data_.schema, features_);
+    rules_ = std::make_shared<const RowRules>(*data_.schema, features_, inputs.label_check);
   if (made_up())
     train_.table = MadeUp();
   else

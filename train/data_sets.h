@@ -15,6 +15,7 @@
 #include "data/row_table.h"
 #include "data/row_table_source.h"
 #include "data/rows/criteo_batches.h"
+#include "data/rows/row_rules.h"
 #include "data/rows/text_row_reader.h"
 #include "data/rows/text_row_source.h"
 #include "data/rows/unknown_items.h"
@@ -57,6 +58,7 @@ struct RowInputs {
   std::vector<CategoricalFeature> features;  // that tables read
   int64_t dense_in = 0;
   bool weighted = false;  // the model takes weights of ids
+  LabelCheck label_check = nullptr;
 };
 RowInputs RowInputsOf(const TrainConfig& config);
 

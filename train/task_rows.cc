@@ -1,6 +1,7 @@
 #include "train/task_rows.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/base/joined.h"
 
@@ -34,14 +35,18 @@ struct HostColumn {
   int64_t stride = 0;
 };
 
+bool IsClick(float label) { return label >= 0 && label <= 1; }
+
+constexpr char kOtherwise[] =
+    "\"at_least\" of the label makes 0 and 1 of a number, \"loss\": \"mse\" of the task learns the "
+    "number";
+
 // A label that counts for the task.
 void CheckClick(const TrainTask& task, float label) {
-  if (task.task.loss != TaskLoss::kBce || (label >= 0 && label <= 1)) return;
+  if (task.task.loss != TaskLoss::kBce || IsClick(label)) return;
   throw Error(
-      Format("model.tasks: task '{}' learns by bce, so its labels are 0 to 1, but a row has {}: "
-             "\"at_least\" of the label makes 0 and 1 of a number, \"loss\": \"mse\" of the task "
-             "learns the number",
-             task.task.name, label));
+      Format("model.tasks: task '{}' learns by bce, so its labels are 0 to 1, but a row has {}: {}",
+             task.task.name, label, kOtherwise));
 }
 
 }  // namespace
@@ -83,6 +88,26 @@ void CheckClicks(const std::vector<TrainTask>& tasks, const Batch& batch) {
     for (int64_t i = 0; i < batch.size(); ++i)
       if (RowCounts(labels.at(i), where.at(i))) CheckClick(task, *labels.at(i));
   }
+}
+
+LabelCheck LabelCheckOf(const RankingNetConfig& model, const DataConfig& data) {
+  if (LabelNames(data).empty()) return nullptr;
+  std::vector<TrainTask> clicks = TasksOf(model, data);
+  std::erase_if(clicks, [](const TrainTask& task) {
+    return task.task.loss != TaskLoss::kBce || task.label < 0;
+  });
+  if (clicks.empty()) return nullptr;
+  return [clicks](const float* labels) -> std::optional<BadLabel> {
+    for (const TrainTask& task : clicks) {
+      const float* const label = labels + task.label;
+      const float* const where = task.where < 0 ? nullptr : labels + task.where;
+      if (RowCounts(label, where) && !IsClick(*label))
+        return BadLabel{static_cast<size_t>(task.label),
+                        Format("expected a label from 0 to 1, as task '{}' learns by bce ({})",
+                               task.task.name, kOtherwise)};
+    }
+    return std::nullopt;
+  };
 }
 
 LossRows RowsOfTask(Context& ctx, const TrainTask& task, const Batch& batch) {

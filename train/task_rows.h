@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/data_source.h"
+#include "data/rows/row_rules.h"
 #include "metrics/state/scored_examples.h"
 #include "runtime/ops/loss.h"
 #include "runtime/tensor.h"
@@ -47,6 +48,8 @@ struct TaskExamples {
   std::vector<int64_t> rows = {};                   // where they lie in the batch
   ScoredExamples view() const { return {predictions, labels, weights}; }
 };
+// Finds labels of rows of text that CheckClicks would refuse; null where there are none to refuse.
+LabelCheck LabelCheckOf(const RankingNetConfig& model, const DataConfig& data);
 // predictions [B] or [B, tasks] of the batch. Throws Error as CheckClicks does.
 TaskExamples ExamplesOfTask(const TrainTask& task, const Tensor& predictions, int64_t column,
                             const Batch& batch);

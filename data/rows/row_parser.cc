@@ -51,15 +51,25 @@ void SplitCell(std::string_view text, std::string_view separator,
   }
 }
 
-// Leaves out the last items, then all but so many of the rest.
+// The items of a bag that a model reads: without the last ones, all but so many of the rest.
+struct KeptItems {
+  KeptItems(const FeatureEntry& entry, size_t items) {
+    const auto count = static_cast<int64_t>(items);
+    const int64_t left = count - std::min(count, entry.drop_last);
+    const int64_t kept = std::min(left, entry.max_length.value_or(left));
+    begin = static_cast<size_t>(entry.keep_last ? left - kept : 0);
+    end = begin + static_cast<size_t>(kept);
+  }
+  size_t begin, end;
+};
+
 template <typename T>
-void Keep(const FeatureEntry& entry, size_t begin, std::vector<T>& values) {
-  const auto count = static_cast<int64_t>(values.size() - begin);
-  const int64_t left = count - std::min(count, entry.drop_last);
-  const int64_t kept = std::min(left, entry.max_length.value_or(left));
+void Keep(const KeptItems& kept, size_t begin, std::vector<T>& values) {
   const auto first = values.begin() + static_cast<int64_t>(begin);
-  if (entry.keep_last && kept < left) std::copy(first + left - kept, first + left, first);
-  values.resize(begin + static_cast<size_t>(kept));
+  if (kept.begin > 0)
+    std::copy(first + static_cast<int64_t>(kept.begin), first + static_cast<int64_t>(kept.end),
+              first);
+  values.resize(begin + kept.end - kept.begin);
 }
 
 // Whether items of this kind can be without an id of their own.
@@ -205,10 +215,19 @@ void RowParser::AddMissing(const FeatureRule& rule, FeatureColumn& out) {
 
 void RowParser::AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out,
                        ItemCount& count) {
-  const size_t good = rule.ids.Append(items.texts, out.ids, count);
-  if (good < items.texts.size()) [[unlikely]]
-    throw BadLine(Place(rule.cell, items, good), rule.ids.Expected(items.texts[good]),
-                  ShownText(items.texts[good]));
+  const auto add = [&](size_t begin, size_t end, ItemCount& counted) {
+    if (begin == end) return;
+    const size_t good =
+        begin + rule.ids.Append(items.texts.subspan(begin, end - begin), out.ids, counted);
+    if (good < end) [[unlikely]]
+      throw BadLine(Place(rule.cell, items, good), rule.ids.Expected(items.texts[good]),
+                    ShownText(items.texts[good]));
+  };
+  const KeptItems kept(rule.entry, items.texts.size());
+  ItemCount cut;  // items that are not read are no unknown ones
+  add(0, kept.begin, cut);
+  add(kept.begin, kept.end, count);
+  add(kept.end, items.texts.size(), cut);
 }
 
 RowParser::Items RowParser::CutWeights(const FeatureRule& rule, const Items& items,
@@ -278,8 +297,9 @@ void RowParser::AddBag(const FeatureRule& rule, FeatureColumn& out, ItemCount& c
     if (rule.weights) AddWeights(rule, items.texts.size(), out);
     AddIds(rule, items, out, count);
     if (rule.entry.drop_last > 0 || rule.entry.max_length) {
-      Keep(rule.entry, begin, out.ids);
-      if (rule.entry.weighted()) Keep(rule.entry, begin, out.weights);
+      const KeptItems kept(rule.entry, items.texts.size());
+      Keep(kept, begin, out.ids);
+      if (rule.entry.weighted()) Keep(kept, begin, out.weights);
     }
     const auto ids = static_cast<int64_t>(out.ids.size() - begin);
     if (rule.max_ids && ids > *rule.max_ids)
@@ -335,6 +355,15 @@ void RowParser::AddLabels(std::span<const LineCells> lines, std::vector<float>& 
     }
     ++column;
   }
+  if (rules_->label_check() == nullptr) return;
+  for (size_t i = 0; i < lines.size(); ++i) CheckLabels(out.data() + begin + i * width);
+}
+
+void RowParser::CheckLabels(const float* labels) {
+  const std::optional<BadLabel> bad = rules_->label_check()(labels);
+  if (bad)
+    throw BadLine(places_->Of(rules_->labels()[bad->label].cell), bad->expected,
+                  Format("{}", labels[bad->label]));
 }
 
 void RowParser::AddRows(std::span<const LineCells> lines, RowBlock& block) {
@@ -376,7 +405,8 @@ void RowParser::CheckKnown() {
     Items items = ItemsOf(rule.cell, rule.entry.separator, items_);
     FeatureColumn unused;
     if (!rule.entry.weight_after.empty()) items = CutWeights(rule, items, unused);
-    for (size_t i = 0; i < items.texts.size(); ++i) {
+    const KeptItems kept(rule.entry, items.texts.size());
+    for (size_t i = kept.begin; i < kept.end; ++i) {
       int64_t row = 0;
       ItemCount count;
       if (rule.ids.Read(items.texts[i], row, count) && count.unknown > 0)

@@ -50,6 +50,7 @@ class RowParser {
   void AddRows(std::span<const LineCells> lines, RowBlock& block);
   void AddDense(std::span<const LineCells> lines, std::vector<float>& out);
   void AddLabels(std::span<const LineCells> lines, std::vector<float>& out);
+  void CheckLabels(const float* labels);  // of a row
   void SetNumbers(const DenseRule& rule, float* out);
   // Adds bags of one item, up to the first line whose cell is none. Returns how many lines.
   static size_t AddOnes(std::span<const LineCells> lines, const FeatureRule& rule,

@@ -244,8 +244,9 @@ void RowRules::AddFeature(const CategoricalFeature& feature) {
   features_.push_back(std::move(rule));
 }
 
-RowRules::RowRules(DataSchema schema, const std::vector<CategoricalFeature>& features)
-    : schema_(std::move(schema)) {
+RowRules::RowRules(DataSchema schema, const std::vector<CategoricalFeature>& features,
+                   LabelCheck check)
+    : schema_(std::move(schema)), label_check_(std::move(check)) {
   for (const DenseEntry& entry : schema_.dense) dense_.emplace_back(entry, CellOf(entry.from));
   for (const CategoricalFeature& feature : features) AddFeature(feature);
   for (const LabelEntry& entry : schema_.labels) labels_.push_back({entry, CellOf(entry.from)});

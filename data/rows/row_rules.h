@@ -2,6 +2,7 @@
 #define TESSERA_DATA_ROWS_ROW_RULES_H_
 // A schema made ready for reading rows for certain tables: which cells a line must give, and what
 // becomes of each. Any thread may use it; nothing in it changes.
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -115,11 +116,21 @@ struct LabelRule {
   size_t cell;
 };
 
+// A label of a row that a task does not take.
+struct BadLabel {
+  size_t label = 0;  // number among the schema's labels
+  std::string expected;
+};
+// Looks at the labels of a row, in the order of the schema.
+using LabelCheck = std::function<std::optional<BadLabel>(const float* labels)>;
+
 class RowRules {
  public:
-  // `features`: those that tables read, in their order. Throws Error for a feature of the schema
-  // that is not among them, and for an item that stands for a missing one, but is none.
-  RowRules(DataSchema schema, const std::vector<CategoricalFeature>& features);
+  // `features`: those that tables read, in their order. A row that `check` finds a label in is a
+  // bad line. Throws Error for a feature of the schema that is not among them, and for an item that
+  // stands for a missing one, but is none.
+  RowRules(DataSchema schema, const std::vector<CategoricalFeature>& features,
+           LabelCheck check = nullptr);
 
   const DataSchema& schema() const { return schema_; }
   const RowColumns& layout() const { return layout_; }
@@ -128,6 +139,7 @@ class RowRules {
   const std::vector<DenseRule>& dense() const { return dense_; }
   const std::vector<FeatureRule>& features() const { return features_; }
   const std::vector<LabelRule>& labels() const { return labels_; }
+  const LabelCheck& label_check() const { return label_check_; }  // may be null
   std::optional<size_t> weight() const { return weight_; }
   std::optional<size_t> time() const { return time_; }
 
@@ -142,6 +154,7 @@ class RowRules {
   std::vector<DenseRule> dense_;
   std::vector<FeatureRule> features_;
   std::vector<LabelRule> labels_;
+  LabelCheck label_check_;
   std::optional<size_t> weight_, time_;
 };
 

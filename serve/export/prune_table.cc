@@ -59,13 +59,19 @@ std::vector<bool> TouchedRows(const Checkpoint& checkpoint, const std::string& p
                               int64_t rows) {
   std::vector<bool> touched(static_cast<size_t>(rows));
   const std::string prefix = OptimizerStateName(parameter, "");
-  bool any = false;
+  bool any = false, tells = false;
   for (const CheckpointEntry& entry : checkpoint.tensors) {
     const Shape& shape = entry.tensor.shape;
     if (!entry.name.starts_with(prefix) || shape.rank() == 0 || shape[0] != rows) continue;
     MarkTouched(checkpoint, entry, touched);
     any = true;
+    tells |= entry.tensor.dtype != DType::kF16;
   }
+  if (any && !tells)
+    throw Error(
+        Format("{}: {}: its optimizer's states are f16, in which small gradients' squares are 0: "
+               "they do not say which rows the training met",
+               checkpoint.path, parameter));
   if (!any)
     throw Error(Format("{}: {}: no optimizer state says which rows the training met",
                        checkpoint.path, parameter));

@@ -102,6 +102,12 @@ def has_head(text):
     return any(line.startswith(("//", "/*")) for line in text.split("\n")[:6])
 
 
+def private_headers(path, text, public):
+    """Headers that a page sends users to and that no installation has."""
+    for header in sorted(set(re.findall(r"`(?:tessera/)?([\w/]+/\w+\.h)`", text)) - public):
+        yield f"{path}: {header}"
+
+
 def check_itself():
     source = "// Of x.\nint a;\n// Good,\n// as it is.\nint b;  // As c.\n"
     found = list(fragments("a.cc", source))
@@ -114,6 +120,8 @@ def check_itself():
     ):
         found = [place.split(": ")[0] for place in wide_lines(path, text)]
         assert found == [f"{path}:{number}"], f"wide_lines() is wrong: {found}"
+    found = list(private_headers("a.md", "`a/b.h` or `tessera/c/d.h`", {"c/d.h"}))
+    assert found == ["a.md: a/b.h"], f"private_headers() is wrong: {found}"
     suites = {"a": suites_of("TEST_F(A, b) {"), "b": suites_of("TEST(A, c) {\nTEST(D, e) {")}
     found = shared_fixtures(suites)
     assert found == ["A: a, b"], f"shared_fixtures() is wrong: {found}"
@@ -129,7 +137,9 @@ def main():
         "pages that are too long": [],
         "comments that begin with a fragment": [],
         "headers without a head comment": [],
+        "headers that users are sent to and that are not installed": [],
     }
+    public = set(re.findall(r'"([\w/]+\.h)"', (root / "public_headers.bzl").read_text()))
     lines, suites = collections.Counter(), {}
     for path in paths:
         kind = (
@@ -148,6 +158,10 @@ def main():
             found["lines over 100 columns"] += wide_lines(path, text)
         if path.endswith(SOURCES):
             found["comments that begin with a fragment"] += fragments(path, text)
+        if path == "docs/torchrec_api.md" or path.startswith("docs/guide/"):
+            found["headers that users are sent to and that are not installed"] += private_headers(
+                path, text, public
+            )
         if path.startswith("tests/") and path.endswith("_test.cc"):
             suites[path] = suites_of(text)
         if path.endswith(HEADERS) and not has_head(text):

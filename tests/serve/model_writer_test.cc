@@ -1,5 +1,6 @@
 #include "serve/export/model_writer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,6 +27,7 @@ using tessera::testing::OneExample;
 using tessera::testing::SmallModel;
 using tessera::testing::TempPath;
 using tessera::testing::WriteSmallModel;
+using ::testing::HasSubstr;
 
 std::vector<std::string> FilesIn(const std::string& directory) {
   std::vector<std::string> names;
@@ -241,6 +243,21 @@ TEST(Model, RowsThatTrainingNeverMetAreFoundByTheirState) {
   EXPECT_EQ(std::count(kept.begin(), kept.end(), 3) + std::count(kept.begin(), kept.end(), 7), 0);
   EXPECT_EQ(std::ssize(kept),
             std::ssize(KeptRows(ctx, checkpoint, b, source, {.untouched = true})) - 2);
+}
+
+// In f16 the squares of small gradients are 0.
+TEST(Model, StatesOfF16DoNotSayWhichRowsTrainingMet) {
+  TrainConfig config = tessera::testing::SmallConfig();
+  config.tables[1].state_type = DType::kF16;
+  tessera::testing::ExportedRun run(config, "f16_states.safetensors");
+  run.Step();
+  const Checkpoint checkpoint = run.Save();
+  const std::string b = RankingModel::TableParameterName("b");
+  EXPECT_THAT(ErrorOf([&] {
+                KeptRows(run.ctx(), checkpoint, b, RowsOf(checkpoint, config)[1],
+                         {.untouched = true});
+              }),
+              HasSubstr("its optimizer's states are f16"));
 }
 
 TEST(Model, PruningByNormKeepsARowAtLeast) {

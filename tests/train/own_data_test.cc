@@ -180,6 +180,35 @@ TEST(OwnData, LinesLeftOutAreCountedOnceByARunAndTheOneThatGoesOn) {
     }
 }
 
+TEST(OwnData, LabelsThatATaskDoesNotTakeAreBadLines) {
+  const TrainConfig config = ParseTrainConfig(R"({
+    "tables": [{"name": "t", "rows": 9, "dim": 4, "features": ["a", "b"]}],
+    "model": {"type": "dlrm", "dense_in": 0, "over_arch": [4, 2], "tasks": [
+      {"label": "y"}, {"label": "z", "where": "y"}]},
+    "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "sgd", "lr": 0.1}},
+    "data": {"format": "csv", "features": [{"name": "a"}, {"name": "b", "from": "a"}],
+      "labels": ["y", {"name": "z", "missing": "skip"}]},
+    "train": {"batch_size": 2}})",
+                                              "c");
+  const auto run = [&](const std::string& text, bool skip) {
+    const std::string path = WriteFile("labels.csv", text);
+    const DataSets data(config, {.files = {path}, .skip_bad_lines = skip});
+    Context ctx({.threads = 1});
+    Trainer trainer(ctx, config);
+    return RunTraining(trainer, data, {});
+  };
+  const std::string good = "a,y,z\n1,1,0\n2,0,7\n3,0,\n", bad = good + "4,1,2\n5,1,1\n";
+  EXPECT_EQ(run(good, false).rows, 3);  // z of the second row counts for no task
+  const std::string error = ErrorOf([&] { run(bad, false); });
+  EXPECT_NE(error.find("labels.csv:5: column 3 (z): expected a label from 0 to 1, as task 'z' "
+                       "learns by bce"),
+            std::string::npos)
+      << error;
+  const TrainingRunReport skipped = run(bad, true);
+  EXPECT_EQ(skipped.rows, 4);
+  EXPECT_EQ(skipped.skipped_rows, 1);
+}
+
 // ---- parsed once
 
 // The bags in a folder.

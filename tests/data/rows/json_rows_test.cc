@@ -71,6 +71,21 @@ TEST(JsonRows, StrictOnesAreCountedWhole) {
   EXPECT_EQ(unknown.All()[0].count.unknown, 2);
 }
 
+TEST(JsonRows, ItemsThatAreCutAreNotCounted) {
+  UnknownItems unknown;
+  const auto rules =
+      std::make_shared<const RowRules>(ParseDataSchema(R"({"format": "jsonl", "features": [
+        {"name": "u", "max_length": 2, "drop_last": 1, "keep": "last"}]})"),
+                                       std::vector<CategoricalFeature>{{"u", 10, false}});
+  Context ctx({.threads = 1});
+  const Batch batch =
+      ReadJsonRows(ctx, rules, "{\"u\": [77, 1, 2, 99]}\n", "body", 100, &unknown, true);
+  EXPECT_EQ(batch.features.values().To(ctx, DType::kI64).ToVector<int64_t>(),
+            (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(unknown.All()[0].count.items, 2);
+  EXPECT_EQ(unknown.All()[0].count.unknown, 0);
+}
+
 TEST(JsonRows, ABadLineComesBeforeAStrayItem) {
   Context ctx({.threads = 1});
   EXPECT_EQ(ErrorOf([&] {
