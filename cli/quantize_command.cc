@@ -127,6 +127,19 @@ void WarnOfRawIds(const serve::PruneOptions& prune, const TrainConfig& config) {
                internal::Joined(tables)));
 }
 
+// Says which tables --default-row changes nothing of.
+void WarnOfDefaultRow(const QuantizeFlags& flags, const serve::ModelSpec& spec) {
+  if (serve::ParseDefaultRow(flags.default_row) == serve::DefaultRow::kNone) return;
+  std::vector<std::string> tables;
+  for (const serve::TableSpec& table : spec.tables)
+    if (!table.default_row) tables.push_back(table.name);
+  if (!tables.empty())
+    Warn(
+        Format("--default-row {} changes nothing of tables whose unknown raw ids read rows that "
+               "they share: {}",
+               flags.default_row, internal::Joined(tables)));
+}
+
 void Report(const serve::WrittenModel& model, const std::string& out) {
   std::vector<std::vector<std::string>> rows = {{"table", "rows", "kept", "dim", "codec", "size",
                                                  "of before", "RMS error", "largest", "worst row"}};
@@ -269,6 +282,7 @@ int Quantize(QuantizeFlags& flags) {
   const serve::WrittenModel model = WriteModel(ctx, checkpoint, config, directory, options);
   Report(model, directory);
   SayPadding(model.spec);
+  WarnOfDefaultRow(flags, model.spec);
   if (flags.keep) RemoveOldVersions(flags.out, *flags.keep);
   if (before) ReportLoss(flags, directory, *before);
   return 0;

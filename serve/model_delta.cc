@@ -1,6 +1,7 @@
 #include "serve/model_delta.h"
 
 #include "embedding/lookup/row_ops.h"
+#include "runtime/json/json_object.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::serve {
@@ -62,8 +63,15 @@ void CheckFollows(const ModelSpec& before, const ModelSpec& after, const std::st
                        before.tables.size(), after.tables.size()));
   for (size_t t = 0; t < before.tables.size(); ++t)
     CheckTableFollows(before.tables[t], after.tables[t], where);
-  if (ComparableJson(after, before) != ToJson(before))
-    throw Error(Format("{}: it is of another model than version {}", where, before.version));
+  using tessera::internal::Json;
+  const Json was = tessera::internal::ParseJson(ToJson(before)),
+             is = tessera::internal::ParseJson(ComparableJson(after, before));
+  if (was == is) return;
+  const Json first = Json::diff(was, is).front();
+  throw Error(
+      Format("{}: it is of another model than version {}, whose model.json has another {}: "
+             "tessera quantize writes it whole",
+             where, before.version, first["path"].get<std::string>()));
 }
 
 ModelDelta::ModelDelta(const std::string& path, const ModelSpec& before,

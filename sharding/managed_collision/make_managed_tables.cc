@@ -25,10 +25,12 @@ std::shared_ptr<ManagedCollisionModule> MakeManagedCollisionModule(
 
 ShardedManagedTable ShardedManagedTableOf(const ManagedTableConfig& config,
                                           const BaseEmbeddingConfig& table) {
-  TESSERA_CHECK(config.num_parts > 0,
-                "table {}: its raw ids are in no parts, but over ranks they have to be: expected "
-                "num_parts, a divisor of its {} rows (--set managed_collision.num_parts=N)",
-                table.name, table.num_embeddings);
+  TESSERA_CHECK(
+      config.num_parts > 0,
+      "table {}: its raw ids are in no parts, but over ranks they have to be: expected "
+      "num_parts, a divisor of its {} rows (--set managed_collision.num_parts=N, or of one "
+      "table --set tables[name={}].managed_collision.num_parts=N)",
+      table.name, table.num_embeddings, table.name);
   return {table.name, config.num_parts, MakerOf(config.module, table)};
 }
 

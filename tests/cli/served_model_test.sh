@@ -120,6 +120,9 @@ for options in "model.safetensors --prune 0.3 --remap hash" "raw.safetensors"; d
   cp -r cut more
   [ "$options" != raw.safetensors ] || run 0 quantize $options --prune 0.5 -o pruned
   [ "$options" != raw.safetensors ] || has err "tables with raw ids keep all rows that ids have"
+  [ "$options" != raw.safetensors ] || run 0 quantize $options --default-row mean -o default
+  [ "$options" != raw.safetensors ] ||
+    has err "--default-row mean changes nothing of tables whose unknown raw ids read rows"
   [ "$options" != raw.safetensors ] || run 0 export more.safetensors --delta more
   serve cut --watch 50
   : >cut/weights-1.safetensors
