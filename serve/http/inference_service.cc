@@ -257,10 +257,11 @@ class InferenceService::Impl {
         std::ranges::count_if(scored.scores, [](float s) { return !std::isfinite(s); });
     if (call.facts.not_finite > 0)
       throw HttpError(
-          500, Format("model '{}', version {}: {} of {} scores are not finite (NaN or infinite): "
-                      "its weights or the request's dense features are not",
-                      call.model->name(), scored.model_version, call.facts.not_finite,
-                      scored.scores.size()));
+          500,
+          Format("model '{}', version {}: {} of {} scores are not finite (NaN or infinite): "
+                 "its weights, or the dense features or weights of ids of the request, are not",
+                 call.model->name(), scored.model_version, call.facts.not_finite,
+                 scored.scores.size()));
   }
 
   void Reply(Call& call, HttpResponse response) {
