@@ -19,8 +19,10 @@ std::string Description(const std::vector<NamedParameter>& parameters) {
   return text;
 }
 
-// Packed puts the gradients of parameters [begin, end) into one tensor; Unpack is its inverse.
-Tensor Packed(Context& ctx, std::vector<NamedParameter>& parameters, size_t begin, size_t end) {
+// Packed puts the gradients of parameters [begin, end) into one tensor, zeros for those that are
+// not there; Unpack is its inverse for those that some rank has.
+Tensor Packed(Context& ctx, const std::vector<NamedParameter>& parameters, size_t begin,
+              size_t end) {
   int64_t elements = 0;
   for (size_t p = begin; p < end; ++p) elements += parameters[p].variable.value().numel();
   const Tensor bucket = Tensor::Empty(ctx, {elements});
@@ -28,9 +30,9 @@ Tensor Packed(Context& ctx, std::vector<NamedParameter>& parameters, size_t begi
   std::vector<Tensor> kept;  // until they are copied
   int64_t at = 0;
   for (size_t p = begin; p < end; ++p) {
-    Variable& variable = parameters[p].variable;
-    if (!variable.grad()) variable.AccumulateGrad(ctx, Tensor::Zeros(ctx, variable.shape()));
-    kept.push_back(variable.grad().Contiguous(ctx));
+    const Variable& variable = parameters[p].variable;
+    kept.push_back(variable.grad() ? variable.grad().Contiguous(ctx)
+                                   : Tensor::Zeros(ctx, variable.shape()));
     copies.push_back({kept.back().raw_data(), bucket.data<float>() + at, kept.back().nbytes()});
     at += variable.value().numel();
   }
@@ -39,13 +41,14 @@ Tensor Packed(Context& ctx, std::vector<NamedParameter>& parameters, size_t begi
 }
 
 void Unpack(Context& ctx, const Tensor& bucket, std::vector<NamedParameter>& parameters,
-            size_t begin, size_t end) {
+            size_t begin, size_t end, const std::vector<float>& ranks) {
   int64_t at = 0;
   for (size_t p = begin; p < end; ++p) {
     Variable& variable = parameters[p].variable;
     const int64_t n = variable.value().numel();
     variable.ZeroGrad();
-    variable.AccumulateGrad(ctx, bucket.Rows(at, at + n).Reshape(variable.shape()));
+    if (ranks[p] > 0)
+      variable.AccumulateGrad(ctx, bucket.Rows(at, at + n).Reshape(variable.shape()));
     at += n;
   }
 }
@@ -114,7 +117,7 @@ Tensor MeanOf(Context& ctx, const std::vector<Tensor>& parts) {
 DistributedModelParallel::DistributedModelParallel(Context& ctx, Communicator& comm,
                                                    std::vector<NamedParameter> parameters,
                                                    DistributedModelParallelOptions options)
-    : comm_(comm), parameters_(std::move(parameters)), options_(options) {
+    : comm_(comm), parameters_(std::move(parameters)), options_(options), has_(parameters_.size()) {
   CheckSameOnAllRanks(comm, "the dense parameters", Description(parameters_));
   for (const NamedParameter& p : parameters_) {
     TESSERA_CHECK_EQ(p.variable.value().dtype(), DType::kF32, "parameter {}", p.name);
@@ -153,17 +156,27 @@ void DistributedModelParallel::CountReady(Context& ctx, const Variable& variable
 
 void DistributedModelParallel::StartBucket(Context& ctx) {
   Bucket& bucket = buckets_[started_++];
+  for (size_t p = bucket.begin; p < bucket.end; ++p)
+    has_[p] = parameters_[p].variable.grad() ? 1.0f : 0.0f;
   bucket.sum =
       CodedAllReduce(ctx, comm_, options_.codec, Packed(ctx, parameters_, bucket.begin, bucket.end),
                      "dense gradients");
 }
 
+std::vector<float> DistributedModelParallel::RanksWithGradients(Context& ctx) {
+  const Tensor ranks =
+      comm_.AllReduce(ctx, Tensor::From(ctx, has_), ReduceOp::kSum, "gradients there are").Wait();
+  const bool has_all = std::ranges::find(has_, 0.0f) == has_.end();
+  return has_all ? has_ : ranks.ToVector<float>();  // a GPU is waited for where it must be
+}
+
 void DistributedModelParallel::AverageGradients(Context& ctx) {
   while (started_ < buckets_.size()) StartBucket(ctx);
+  const std::vector<float> ranks = RanksWithGradients(ctx);
   for (Bucket& bucket : buckets_) {
     const Tensor sum = bucket.sum.Wait();
     Unpack(ctx, options_.average ? Mean(ctx, sum, comm_.size()) : sum, parameters_, bucket.begin,
-           bucket.end);
+           bucket.end, ranks);
     bucket.ready = 0;
   }
   started_ = 0;

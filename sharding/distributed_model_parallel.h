@@ -45,7 +45,8 @@ class DistributedModelParallel {
   void Overlap(Context& ctx, Tape& tape);
 
   // Makes grad() of every parameter the mean over the ranks (the sum without `average`); a rank
-  // without a gradient counts as 0. Sums are in the order of the ranks. Every rank calls.
+  // without a gradient counts as 0. A parameter of which no rank has one stays without, so that
+  // optimizers leave it as it is. Sums are in the order of the ranks. Every rank calls.
   void AverageGradients(Context& ctx);
 
  private:
@@ -57,12 +58,16 @@ class DistributedModelParallel {
   void MakeBuckets();
   void CountReady(Context& ctx, const Variable& variable);
   void StartBucket(Context& ctx);
+  // Of each parameter how many ranks have a gradient, as far as this rank needs to know: those that
+  // it has itself are not 0.
+  std::vector<float> RanksWithGradients(Context& ctx);
 
   Communicator& comm_;
   std::vector<NamedParameter> parameters_;
   DistributedModelParallelOptions options_;
   std::vector<Bucket> buckets_;  // from the last parameters to the first, as backward meets them
   size_t started_ = 0;           // buckets
+  std::vector<float> has_;       // 1 for each parameter whose gradient this rank has sent, else 0
 };
 
 // Two dimensions: the world is cut into groups that each hold all tables, and between them are the

@@ -1,6 +1,8 @@
 #include "sharding/part_init.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "embedding/table/table_start.h"
 #include "runtime/fill_uniform.h"
@@ -11,8 +13,8 @@ namespace {
 PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
   const auto [low, high] = InitRange(table);
   const int64_t dim = table.embedding_dim;
-  const auto fill = [=](Context& ctx, const Tensor& rows, const Shard& shard) {
-    if (rows.dim(0) != shard.rows) return FillUniform(ctx, rows, low, high);  // rows made anew
+  const auto fill = [=](Context& ctx, const Tensor& rows, const Shard& shard, bool anew) {
+    if (anew) return FillUniform(ctx, rows, low, high);
     constexpr int64_t kElementsAtOnce = 1 << 22;
     const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / dim);
     for (int64_t begin = 0; begin < shard.rows; begin += at_once) {
@@ -36,8 +38,8 @@ PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
   if (!needed) *whole = {};
   wholes.tables.push_back(whole);
   const auto fill = [whole, init = table.init_fn](Context& ctx, const Tensor& rows,
-                                                  const Shard& shard) {
-    if (!whole->defined()) return init(ctx, rows);  // rows made anew
+                                                  const Shard& shard, bool anew) {
+    if (anew) return init(ctx, rows);
     rows.CopyFrom(ctx, whole->Rows(shard.row_offset, shard.row_offset + shard.rows)
                            .Narrow(1, shard.column_offset, shard.columns));
   };
@@ -72,8 +74,10 @@ BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard,
     table.place.start_sequence = init.sequence;
     return table;
   }
-  table.init_fn = [fill = init.fill, shard](Context& ctx, const Tensor& rows) {
-    fill(ctx, rows, shard);
+  // The table calls it for all rows when it is made.
+  table.init_fn = [fill = init.fill, shard, filled = std::make_shared<bool>(false)](
+                      Context& ctx, const Tensor& rows) {
+    fill(ctx, rows, shard, std::exchange(*filled, true));
   };
   return table;
 }

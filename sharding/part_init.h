@@ -14,8 +14,9 @@
 namespace tessera::internal {
 
 struct PartInit {
-  // Fills `rows`, which are the shard's or, where there are others, rows that are made anew.
-  std::function<void(Context&, const Tensor& rows, const Shard&)> fill;
+  // Fills the rows of a shard for the first time, or, where `anew`, any rows of it with new random
+  // numbers.
+  std::function<void(Context&, const Tensor& rows, const Shard&, bool anew)> fill;
   // Rows are made when they are first read: on disk, or in memory that those of a growing table
   // take as they come into use.
   bool when_read = false;

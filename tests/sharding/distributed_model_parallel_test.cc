@@ -65,6 +65,25 @@ TEST_P(DistributedModelParallelTest, GradientsAreAveragedOrSummed) {
       });
 }
 
+// Optimizers leave a parameter without a gradient as it is, on ranks as in one process.
+TEST_P(DistributedModelParallelTest, WhatNoRankUsedStaysWithoutAGradient) {
+  for (const int ranks : {1, 2})
+    OnRanks(ranks, [](Context& ctx, Communicator& comm) {
+      std::vector<NamedParameter> parameters = MakeParameters(ctx, comm.rank());
+      DistributedModelParallel parallel(ctx, comm, parameters);
+      for (int step = 0; step < 2; ++step) {
+        for (NamedParameter& parameter : parameters) parameter.variable.ZeroGrad();
+        parameters[0].variable.AccumulateGrad(ctx, Tensor::Full(ctx, {1, 2}, 1));
+        if (step == 0 && comm.rank() == 0)
+          parameters[2].variable.AccumulateGrad(ctx, Tensor::Full(ctx, {3, 2}, 1));
+        parallel.AverageGradients(ctx);
+        EXPECT_TRUE(parameters[0].variable.grad().defined());
+        EXPECT_FALSE(parameters[1].variable.grad().defined());
+        EXPECT_EQ(parameters[2].variable.grad().defined(), step == 0);
+      }
+    });
+}
+
 // Gradients of 2,000 numbers, the last 208 of which are no whole row of a codec.
 TEST_P(DistributedModelParallelTest, CodecsRoundGradientsAlikeOnAllRanks) {
   constexpr int64_t kNumbers = 2000;

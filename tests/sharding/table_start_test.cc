@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "comm/local_communicator.h"
 #include "runtime/base/process_memory.h"
 #include "runtime/ops/arithmetic.h"
@@ -66,6 +68,26 @@ TEST(TableStart, OfAnInitFnNothingIsKept) {
     EXPECT_GE(found, bytes);
     EXPECT_LT(found, bytes + bytes / 2);
   }
+}
+
+// All rows of a part that are reset at once start anew, as some of them do.
+TEST(TableStart, RowsThatAreResetTakeNewNumbers) {
+  OnRanks(Table(8), RowWise(), [](Context& ctx, ShardedEmbeddingBagCollection& sharded) {
+    const HeldShard held = sharded.tables().shards()[0];
+    const auto values = [&] { return held.tables->weight(held.index).ToVector<float>(); };
+    const std::vector<float> first = values();
+    std::vector<int64_t> ids(4);
+    std::iota(ids.begin(), ids.end(), 0);
+    std::vector<float> before = first;
+    for (int time = 0; time < 2; ++time) {
+      const uint64_t sequence = ctx.random().next_sequence();
+      held.tables->rows().Reset(ctx, held.index, Tensor::From(ctx, ids),
+                                TableRows::ResetTo::kInitial);
+      EXPECT_EQ(ctx.random().next_sequence(), sequence + 1);
+      EXPECT_NE(values(), before);
+      before = values();
+    }
+  });
 }
 
 TEST(TableStart, ReplicasNeedOneSeedAndOtherPartsDoNot) {
