@@ -58,8 +58,8 @@ class DistributedModelParallel {
   void MakeBuckets();
   void CountReady(Context& ctx, const Variable& variable);
   void StartBucket(Context& ctx);
-  // Of each parameter how many ranks have a gradient, as far as this rank needs to know: those that
-  // it has itself are not 0.
+  // Returns how many ranks have a gradient of each parameter, as far as this rank needs to know:
+  // above 0 where it has one itself.
   std::vector<float> RanksWithGradients(Context& ctx);
 
   Communicator& comm_;

@@ -6,6 +6,7 @@
 #include "optim/column_cut.h"
 #include "planner/model/planner_error.h"
 #include "planner/search/module_order.h"
+#include "runtime/base/joined.h"
 #include "sharding/plan/column_cuts.h"
 #include "sharding/plan/shard_sizes.h"
 
@@ -183,13 +184,23 @@ void EmbeddingEnumerator::AddOptions(int table, std::vector<ShardingOption>& opt
       Estimate(options.back());
     }
   }
-  if (options.size() > before) return;
+  if (options.size() == before) ThrowNoOption(t);
+}
+
+void EmbeddingEnumerator::ThrowNoOption(const PlannerTable& table) const {
+  const TableConstraints& c = model_.constraints_of(table);
+  const auto named = [](const auto& values) {
+    const auto text_of = [](auto value) { return ToString(value); };
+    return values.empty() ? "any" : internal::JoinedFirst(values, values.size(), text_of);
+  };
   throw PlannerError(
       PlannerErrorKind::kNoOption,
-      Format("table {} ({} on {}): its constraints leave no sharding type with a compute kernel "
-             "({} sharding_types and {} compute_kernels are constrained); allow more of them",
-             model_.full_name(t), model_.module_of(t).kind, topology_.compute_device,
-             c.sharding_types.size(), c.compute_kernels.size()));
+      Format("table {} ({} on {}): no sharding type has a compute kernel that is allowed: its "
+             "sharding_types are {}, its compute_kernels {} (a table's location is a constraint, "
+             "too), which the rules of options \"{}\"{} do not have; allow more of them",
+             model_.full_name(table), model_.module_of(table).kind, topology_.compute_device,
+             named(c.sharding_types), named(c.compute_kernels), ToString(rules_),
+             topology_.ssd_cap == 0 ? " on a machine without a disk (ssd_cap 0)" : ""));
 }
 
 std::vector<ShardingOption> EmbeddingEnumerator::Enumerate() const {

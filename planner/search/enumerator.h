@@ -41,6 +41,7 @@ class EmbeddingEnumerator {
   std::vector<ShardingType> TypesOf(const PlannerTable& table) const;
   std::vector<PlanKernel> KernelsOf(const PlannerTable& table, ShardingType type) const;
   void AddOptions(int table, std::vector<ShardingOption>& options) const;
+  [[noreturn]] void ThrowNoOption(const PlannerTable& table) const;
   ShardingOption Unpriced(int table, ShardingType type, PlanKernel kernel) const;
   void Estimate(ShardingOption& option) const;
 

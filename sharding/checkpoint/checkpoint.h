@@ -122,8 +122,8 @@ class ShardedCheckpoint {
 // twice).
 void LoadShards(Context& ctx, ShardedCheckpoint& checkpoint, std::span<const ShardTensors> into);
 
-// Returns one sentence for each per-row state whose numbers change because `plan` has other column
-// blocks: they become means of several blocks, or copies.
+// Returns one sentence for each per-row state whose numbers may change because `plan` has other
+// column blocks: they become means of several blocks, or copies. Counts are alike in all blocks.
 std::vector<std::string> StatisticsChanged(const CheckpointIndex& index, const ShardingPlan& plan);
 
 }  // namespace tessera

@@ -54,6 +54,7 @@ class Checker {
   void CheckInside(const Shard& s) const {
     if (s.rank < 0 || s.rank >= world_size_)
       Fail("{}: there are ranks 0 to {}", s, world_size_ - 1);
+    if (s.columns == 0) Fail("{}: a shard without columns; expected 1 at least", s);
     const bool inside = s.row_offset >= 0 && s.rows >= 0 && s.rows <= table_.rows - s.row_offset &&
                         s.column_offset >= 0 && s.columns > 0 &&
                         s.columns <= table_.dim - s.column_offset;

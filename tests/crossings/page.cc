@@ -24,8 +24,9 @@ design](design/overview.md#same-bits-everywhere) promises bits. All pairs of val
 random points (`tools/test --all`: 20,000 of tables, 2,000 of trainings).
 
 Near, not equal, are: pooled rows of tables that are split over rows (sums of parts come in another
-order), gradients of per-sample weights over ranks, trainings on ranks beside one process, and
-scores of a served model, whose products are Tessera's own, beside a training with the library's.
+order) and updates of weighted MEAN of such tables, gradients of per-sample weights over ranks,
+trainings on ranks beside one process, and scores of a served model, whose products are Tessera's
+own, beside a training with the library's.
 Distinct ids (`dedup_ids`) of tables with raw ids: the modules see each id of a rank's batch, or of
 a node's, once, in rising order. A collection refuses a table that grows behind a cache; a training
 configuration with growing raw ids and such a location makes a table there that has all its rows

@@ -224,6 +224,7 @@ TEST(PlannerTest, ATableWithoutOptionsIsNamed) {
   const PlannerError error = ErrorOf(GpuTopology(2, 2), model);
   EXPECT_EQ(error.kind(), PlannerErrorKind::kNoOption);
   EXPECT_THAT(error.what(), HasSubstr("table ebc.t0"));
+  EXPECT_THAT(error.what(), HasSubstr("its sharding_types are any, its compute_kernels quant"));
 }
 
 TEST(PlannerTest, AnOptionThatWouldBeIgnoredBesideAnotherIsRefusedAtOnce) {

@@ -98,10 +98,12 @@ TEST(ShardingPlan, RanksAndPlacesOutsideAreNamed) {
   EXPECT_EQ(Refusal(T::kTableWise, {{4, 0, 0, 10, 16}}),
             "plan: table t0 (table_wise): rank 4: rows 0 to 10, columns 0 to 16: there are ranks 0 "
             "to 3");
-  for (const Shard& shard : {Shard{0, 1, 0, 10, 16}, Shard{0, 0, -1, 10, 16}, Shard{0, 0, 0, 10, 0},
-                             Shard{0, 0, 0, INT64_MAX, 16}})
+  for (const Shard& shard :
+       {Shard{0, 1, 0, 10, 16}, Shard{0, 0, -1, 10, 16}, Shard{0, 0, 0, INT64_MAX, 16}})
     EXPECT_NE(Refusal(T::kTableWise, {shard}).find("not inside the table, which is [10, 16]"),
               std::string::npos);
+  EXPECT_NE(Refusal(T::kTableWise, {{0, 0, 0, 10, 0}}).find("a shard without columns"),
+            std::string::npos);
   EXPECT_EQ(Refusal(T::kTableWise, {}), "plan: table t0 (table_wise): it has no shards");
 }
 
