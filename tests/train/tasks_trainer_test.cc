@@ -283,6 +283,24 @@ TEST_F(TasksTrainerTest, MetricsHaveASetATask) {
   EXPECT_THAT(lines(), HasSubstr("mae-rating|lifetime_mae"));
 }
 
+TEST_F(TasksTrainerTest, DefaultMetricsAreThoseOfTheLosses) {
+  const auto metrics = [&](const nlohmann::json& value) {
+    nlohmann::json json = nlohmann::json::parse(ToJson(config_));
+    json["metrics"] = value;
+    return *ParseTrainConfig(json.dump(), "metrics").metrics;
+  };
+  EXPECT_EQ(metrics(nlohmann::json::object()), DefaultTrainingMetrics(config_));
+  const RecMetricsConfig own =
+      metrics({{"rec_tasks",
+                {{{"name", "stars"}, {"prediction_name", "prediction_rating"}},
+                 {{"name", "bought"}, {"prediction_name", "prediction_buy"}}}}});
+  ASSERT_EQ(own.metrics.size(), 4u);
+  EXPECT_EQ(own.metrics[0].name, "ne");
+  EXPECT_EQ(own.metrics[0].tasks, std::vector<std::string>{"bought"});
+  EXPECT_EQ(own.metrics[3].name, "mse");
+  EXPECT_EQ(own.metrics[3].tasks, std::vector<std::string>{"stars"});
+}
+
 TEST_F(TasksTrainerTest, ClicksAreZeroToOne) {
   nlohmann::json json = nlohmann::json::parse(ToJson(config_));
   json["model"]["tasks"][1]["loss"] = "bce";  // of stars

@@ -244,5 +244,22 @@ TEST(TrainingMetrics, ByDefaultThereAreAFew) {
     EXPECT_TRUE(last.contains(key)) << key;
 }
 
+// A key of "metrics" that is set leaves the metrics as they are; a list of them is taken as it is.
+TEST(TrainingMetrics, TheDefaultsStayBesideOtherKeys) {
+  const auto with = [](const std::string& metrics) {
+    Json json = Json::parse(ToJson(SmallConfig()));
+    json["metrics"] = Json::parse(metrics);
+    return ParseTrainConfig(json.dump(), "config");
+  };
+  RecMetricsConfig want = DefaultTrainingMetrics(SmallConfig());
+  want.compute_interval_steps = 4;
+  const TrainConfig given = with(R"({"compute_interval_steps": 4})");
+  EXPECT_EQ(given.metrics, want);
+  EXPECT_EQ(ParseTrainConfig(ToJson(given), "saved").metrics, want);
+  const TrainConfig none = with(R"({"compute_interval_steps": 4, "rec_metrics": {}})");
+  EXPECT_TRUE(none.metrics->metrics.empty());
+  EXPECT_TRUE(ParseTrainConfig(ToJson(none), "saved").metrics->metrics.empty());
+}
+
 }  // namespace
 }  // namespace tessera

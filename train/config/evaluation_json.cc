@@ -1,5 +1,8 @@
 #include "train/config/evaluation_json.h"
 
+#include <algorithm>
+
+#include "metrics/rec_metrics_json.h"
 #include "runtime/base/size_limits.h"
 
 namespace tessera::internal {
@@ -21,6 +24,33 @@ void ReadInterval(JsonObject& object, EvaluationConfig& config) {
   ReadJson(*fraction, object.at("every"), config.every);
   if (!(config.every > 0 && config.every < 1))
     ThrowExpected(object.at("every"), "a fraction of an epoch, above 0 and below 1", *fraction);
+}
+
+// The loss of the model's task that a task of metrics measures. A model without tasks learns clicks,
+// and predictions that nobody knows are refused where the training begins.
+TaskLoss LossOf(const RecTask& task, const std::vector<TaskConfig>& learned) {
+  if (learned.empty()) return TaskLoss::kBce;
+  if (task.prediction_name == RecTask().prediction_name) return learned.front().loss;
+  for (const TaskConfig& one : learned)
+    if (RecTaskOf(one.name).prediction_name == task.prediction_name) return one.loss;
+  return TaskLoss::kBce;
+}
+
+std::vector<RecMetricDef> DefaultMetricsOf(const std::vector<RecTask>& tasks,
+                                           const TrainConfig& config) {
+  const int64_t window = std::max<int64_t>(100'000, ExamplesOfStep(config));
+  std::vector<std::string> clicks, numbers;
+  for (const RecTask& task : tasks) {
+    const TaskLoss loss = LossOf(task, config.model.tasks);
+    if (loss == TaskLoss::kBce) clicks.push_back(task.name);
+    if (loss == TaskLoss::kMse) numbers.push_back(task.name);
+  }
+  std::vector<RecMetricDef> metrics;
+  if (!clicks.empty())
+    for (const char* name : {"ne", "calibration", "auc"})
+      metrics.push_back({.name = name, .tasks = clicks, .window_size = window});
+  if (!numbers.empty()) metrics.push_back({.name = "mse", .tasks = numbers, .window_size = window});
+  return metrics;
 }
 
 }  // namespace
@@ -54,6 +84,24 @@ Json EvaluationToJson(const EvaluationConfig& config) {
   if (config.target) json["target"] = *config.target;
   json["patience"] = config.patience;
   return json;
+}
+
+RecMetricsConfig DefaultMetrics(const TrainConfig& config) {
+  RecMetricsConfig metrics{
+      .tasks = {{.name = DefaultTaskName(config.data), .weight_name = "weight"}}};
+  if (!config.model.tasks.empty()) metrics.tasks = RecTasksOf(config.model.tasks);
+  metrics.metrics = DefaultMetricsOf(metrics.tasks, config);
+  return metrics;
+}
+
+RecMetricsConfig MetricsFromJson(const Json& value, const std::string& where,
+                                 JsonProblems* problems, const TrainConfig& config) {
+  RecMetricsConfig metrics = RecMetricsFromJson(value, where, problems);
+  const bool has_metrics = value.contains("rec_metrics");
+  if (!value.contains("rec_tasks") && (!has_metrics || !config.model.tasks.empty()))
+    metrics.tasks = DefaultMetrics(config).tasks;
+  if (!has_metrics) metrics.metrics = DefaultMetricsOf(metrics.tasks, config);
+  return metrics;
 }
 
 }  // namespace tessera::internal

@@ -14,7 +14,9 @@ constexpr KeyMeaning kMetricMeanings[] = {
     {"metrics.rec_tasks[].session_name", "The tensor of the sessions, for metrics of sessions."},
     {"metrics.rec_tasks[].tensor_name", "The tensor that tensor_weighted_avg averages."},
     {"metrics.rec_tasks[].is_negative_task", "Whether ndcg is that of 1 − prediction, 1 − label."},
-    {"metrics.rec_metrics", "The metrics, {name: options, …}."},
+    {"metrics.rec_metrics",
+     "The metrics, {name: options, …}. Without it: the default ones, as without \"metrics\"; {}: "
+     "none."},
     {"metrics.rec_metrics.*", "The options of one metric; {} has all defaults."},
     {"metrics.rec_metrics.*.tasks", "Names of the tasks that it is computed for. Without it: all."},
     {"metrics.rec_metrics.*.window_size",

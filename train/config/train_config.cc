@@ -141,13 +141,6 @@ void ReadTrain(const Json& value, const std::string& where, JsonProblems* proble
   object.Finish();
 }
 
-void ReadMetrics(const Json& value, const std::string& where, JsonProblems* problems,
-                 TrainConfig& config) {
-  config.metrics = internal::RecMetricsFromJson(value, where, problems);
-  if (!value.contains("rec_tasks") && !config.model.tasks.empty())
-    config.metrics->tasks = RecTasksOf(config.model.tasks);
-}
-
 // Reads every section, whatever is wrong with the others.
 void ReadSections(JsonObject& document, TrainConfig& config) {
   document.Part("optimizer", JsonNeed::kRequired,
@@ -162,8 +155,9 @@ void ReadSections(JsonObject& document, TrainConfig& config) {
   document.Part("evaluation", JsonNeed::kOptional, [&](const auto&... part) {
     config.evaluation = internal::EvaluationFromJson(part...);
   });
-  document.Part("metrics", JsonNeed::kOptional,
-                [&](const auto&... part) { ReadMetrics(part..., config); });
+  document.Part("metrics", JsonNeed::kOptional, [&](const auto&... part) {
+    config.metrics = internal::MetricsFromJson(part..., config);
+  });
   document.Try([&] {
     std::string for_editors;
     document.Optional("$schema", for_editors);

@@ -7,6 +7,7 @@
 
 #include "runtime/base/seconds.h"
 #include "runtime/tensor.h"
+#include "train/config/evaluation_json.h"
 
 namespace tessera {
 namespace {
@@ -56,24 +57,7 @@ Tensor Ones(const Tensor& labels) {
 }  // namespace
 
 RecMetricsConfig DefaultTrainingMetrics(const TrainConfig& config) {
-  const int64_t window = std::max<int64_t>(100'000, ExamplesOfStep(config));
-  RecMetricsConfig metrics{
-      .tasks = {{.name = DefaultTaskName(config.data), .weight_name = kWeight}}};
-  std::vector<std::string> clicks, numbers;
-  for (const TaskConfig& task : config.model.tasks) {
-    if (task.loss == TaskLoss::kBce) clicks.push_back(task.name);
-    if (task.loss == TaskLoss::kMse) numbers.push_back(task.name);
-  }
-  if (config.model.tasks.empty())
-    clicks.push_back(metrics.tasks.front().name);
-  else
-    metrics.tasks = RecTasksOf(config.model.tasks);
-  if (!clicks.empty())
-    for (const char* name : {"ne", "calibration", "auc"})
-      metrics.metrics.push_back({.name = name, .tasks = clicks, .window_size = window});
-  if (!numbers.empty())
-    metrics.metrics.push_back({.name = "mse", .tasks = numbers, .window_size = window});
-  return metrics;
+  return internal::DefaultMetrics(config);
 }
 
 TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
