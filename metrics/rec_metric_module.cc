@@ -140,6 +140,7 @@ RecMetricModule::RecMetricModule(const RecMetricsConfig& config,
                    .task = config_.tasks.at(0),
                    .of_examples = false};
   throughput.task.name = "throughput";
+  if (!options_.throughput_input.empty()) throughput.task.label_name = options_.throughput_input;
   throughput.value = std::make_unique<Throughput>(*config_.throughput, options_.clock);
   entries_.push_back(std::move(throughput));
 }

@@ -32,6 +32,8 @@ struct RecMetricModuleOptions {
   int64_t batch_size = 1;  // of all ranks together: no window may be smaller
   int ranks = 1;
   Clock clock = {};  // of throughput; default: a steady one
+  // The tensor whose examples the throughput counts; "": the labels of the first task.
+  std::string throughput_input = {};
 };
 
 class RecMetricModule {

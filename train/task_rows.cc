@@ -115,6 +115,15 @@ LossRows RowsOfTask(Context& ctx, const TrainTask& task, const Batch& batch) {
                        batch.weights, task.where < 0 ? Tensor() : Column(batch, task.where));
 }
 
+Tensor CountsOfTask(Context& ctx, const TrainTask& task, const Batch& batch,
+                    const LossRows& counted) {
+  if (!batch.weights) return counted.weights;
+  Batch unweighted;
+  unweighted.dense = batch.dense;
+  unweighted.labels = batch.labels;
+  return RowsOfTask(ctx, task, unweighted).weights;
+}
+
 std::vector<LossRows> PartsOf(const std::vector<LossRows>& rows, int64_t begin, int64_t end) {
   std::vector<LossRows> parts;
   for (const LossRows& all : rows)

@@ -39,6 +39,11 @@ void CheckClicks(const std::vector<TrainTask>& tasks, const Batch& batch);
 // The rows of a batch that a task's loss is a mean over, where ctx works.
 LossRows RowsOfTask(Context& ctx, const TrainTask& task, const Batch& batch);
 
+// A list of the batch's rows, 1 for those that count, whatever they weigh, and 0 for others.
+// `counted`: what RowsOfTask gives for the same batch.
+Tensor CountsOfTask(Context& ctx, const TrainTask& task, const Batch& batch,
+                    const LossRows& counted);
+
 // Rows [begin, end) of those of tasks, with the totals of all.
 std::vector<LossRows> PartsOf(const std::vector<LossRows>& rows, int64_t begin, int64_t end);
 

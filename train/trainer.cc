@@ -180,14 +180,14 @@ Tensor Trainer::LogFrequencies(const Batch& part) {
   return Tensor::From(ctx_, std::vector<float>(logs.begin() + first, logs.begin() + first + mine));
 }
 
-std::vector<ScoredBatch> Trainer::Scored(const Variable& outputs,
+std::vector<ScoredBatch> Trainer::Scored(const Variable& outputs, const Batch& batch,
                                          const std::vector<LossRows>& counted) {
   const NoGrad no_grad(ctx_);
   const Variable predictions = model_.Probabilities(ctx_, outputs);
   std::vector<ScoredBatch> scored;
   for (size_t t = 0; t < tasks_.size(); ++t)
-    scored.push_back(
-        {AnswerOfTask(ctx_, predictions, t).value(), counted[t].labels, counted[t].weights});
+    scored.push_back({AnswerOfTask(ctx_, predictions, t).value(), counted[t].labels,
+                      counted[t].weights, CountsOfTask(ctx_, tasks_[t], batch, counted[t])});
   return scored;
 }
 
@@ -224,7 +224,7 @@ double Trainer::StepBackward(const Batch& batch, int64_t rows, std::vector<Score
   const std::vector<Variable> losses = Losses(outputs, batch, counted, rows, LogFrequencies(batch));
   const double loss = ReadLossSync(losses);
   if (frequencies_) frequencies_->Commit();
-  if (scored != nullptr) *scored = Scored(outputs, counted);
+  if (scored != nullptr) *scored = Scored(outputs, batch, counted);
   if (parallel_) parallel_->Overlap(ctx_, tape);
   Backward(tape, losses);
   return loss;
@@ -266,7 +266,7 @@ double Trainer::AccumulateBackward(const Batch& batch, int64_t rows,
     if (step.last()) {
       const Tensor all = Concat(ctx_, all_outputs, 0).value();
       loss = ReadLossSync(LossesOfAll(all, batch, counted, rows));
-      if (scored != nullptr) *scored = Scored(all, counted);
+      if (scored != nullptr) *scored = Scored(all, batch, counted);
       if (parallel_) parallel_->Overlap(ctx_, tape);
     }
     Backward(tape, shares);

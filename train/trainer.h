@@ -47,7 +47,8 @@ class ItemFrequencies;
 
 // Predictions and labels of one batch for one task, on the context's device.
 struct ScoredBatch {
-  Tensor predictions, labels, weights;  // [B]; weights are 0 of rows that don't count
+  Tensor predictions, labels, weights;  // [B]; labels and weights are 0 of rows that don't count
+  Tensor counts = {};                   // [B], 1 of rows that count, else 0; undefined: all count
 };
 
 // A loss beside the model's own: a step minimizes their sum, this one times `weight`.
@@ -175,7 +176,8 @@ class Trainer {
   // For each example of this rank's part, the log of how often its candidate comes in a step of all
   // ranks; undefined where the model corrects nothing. Every rank calls.
   Tensor LogFrequencies(const Batch& part);
-  std::vector<ScoredBatch> Scored(const Variable& outputs, const std::vector<LossRows>& counted);
+  std::vector<ScoredBatch> Scored(const Variable& outputs, const Batch& batch,
+                                  const std::vector<LossRows>& counted);
   double ReadLossSync(const std::vector<Variable>& losses);
   void Backward(Tape& tape, const std::vector<Variable>& losses);
   double StepBackward(const Batch& batch, int64_t rows, std::vector<ScoredBatch>* scored);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
@@ -281,6 +282,48 @@ TEST_F(TasksTrainerTest, MetricsHaveASetATask) {
   EXPECT_EQ(config.metrics->tasks.size(), 3u);
   EXPECT_EQ(config.metrics->tasks[1].prediction_name, "prediction_rating");
   EXPECT_THAT(lines(), HasSubstr("mae-rating|lifetime_mae"));
+}
+
+// Rows that do not count for a task are in none of its metrics, also in those without weights;
+// rows of weight 0 are.
+TEST_F(TasksTrainerTest, MetricsOfTrainingHaveTheRowsOfEvaluations) {
+  nlohmann::json json = nlohmann::json::parse(ToJson(config_));
+  json["metrics"]["rec_metrics"] = {{"unweighted_ne", {{"tasks", {"click", "buy"}}}},
+                                    {"ctr", nlohmann::json::object()},
+                                    {"scalar", nlohmann::json::object()},
+                                    {"average", nlohmann::json::object()},
+                                    {"num_missing_labels", nlohmann::json::object()}};
+  for (const char* task : {"click", "rating", "buy"})
+    json["metrics"]["rec_tasks"].push_back(
+        {{"name", task},
+         {"label_name", std::string("label_") + task},
+         {"prediction_name", std::string("prediction_") + task}});
+  const TrainConfig config = ParseTrainConfig(json.dump(), "metrics");
+  for (const bool weighted : {false, true}) {
+    Context ctx({.threads = 1, .seed = 3});
+    Trainer trainer(ctx, config);
+    const std::string path = TempPath("same_rows.jsonl");
+    std::remove(path.c_str());
+    TrainingMetrics metrics(ctx, trainer, {.json_lines = path});
+    Labelled rows(DataSets(RowsFor(config), {}).OpenTrain(0), weighted);
+    int batches = 0;
+    trainer.Evaluate(
+        rows, [&] { return batches++ == 1; }, metrics.BeginEvaluation());
+    metrics.EndEvaluation({.epoch = 0, .step = 0, .fraction = 0}, 0.5);
+    std::vector<ScoredBatch> scored;
+    trainer.Step(First(weighted), &scored);
+    metrics.OnStep(scored, 1, 1, 0.5);
+    metrics.OnEpochEnd(1, 1);
+    std::istringstream lines(testing::ReadFile(path));
+    std::string eval, train;
+    ASSERT_TRUE(std::getline(lines, eval) && std::getline(lines, train));
+    const nlohmann::json want = nlohmann::json::parse(eval)["metrics"],
+                         got = nlohmann::json::parse(train)["metrics"];
+    ASSERT_GT(want.size(), 20u);
+    for (const auto& [key, value] : want.items())
+      EXPECT_NEAR(got.at(key).get<double>(), value.get<double>(), 1e-5) << key;
+    EXPECT_EQ(got.at("throughput-throughput|total_examples"), config.batch_size);
+  }
 }
 
 TEST_F(TasksTrainerTest, DefaultMetricsAreThoseOfTheLosses) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "metrics/state/metric_state.h"
 #include "runtime/base/seconds.h"
 #include "runtime/tensor.h"
 #include "train/config/evaluation_json.h"
@@ -16,6 +17,8 @@ using internal::SteadySeconds;
 using internal::WallTime;
 
 constexpr char kPrediction[] = "prediction", kLabel[] = "label", kWeight[] = "weight";
+// The labels of all rows, also of those that do not count.
+constexpr char kEveryRow[] = "every row";
 
 RecMetricsConfig ConfigOf(const TrainConfig& config) {
   return config.metrics ? *config.metrics : DefaultTrainingMetrics(config);
@@ -25,7 +28,8 @@ RecMetricModuleOptions OptionsOf(const Trainer& trainer, bool all_ranks, Clock c
   const bool share = all_ranks && trainer.comm() != nullptr;
   return {.batch_size = ExamplesOfStep(trainer.config()),
           .ranks = share ? trainer.comm()->size() : 1,
-          .clock = std::move(clock)};
+          .clock = std::move(clock),
+          .throughput_input = kEveryRow};
 }
 
 void CheckInputs(const RecMetricModule& metrics, const TrainConfig& config) {
@@ -37,14 +41,24 @@ void CheckInputs(const RecMetricModule& metrics, const TrainConfig& config) {
   std::string list;
   for (const std::string& name : there) list += (list.empty() ? "'" : ", '") + name + "'";
   for (const std::string& input : metrics.RequiredInputs())
-    TESSERA_CHECK(there.contains(input), "metrics: they ask for '{}', but training has {} only",
-                  input, list);
+    TESSERA_CHECK(input == kEveryRow || there.contains(input),
+                  "metrics: they ask for '{}', but training has {} only", input, list);
 }
 
 // A tensor that borrows the examples.
 Tensor HostView(std::span<const float> values) {
   return Tensor::Borrow(const_cast<float*>(values.data()), {static_cast<int64_t>(values.size())},
                         DType::kF32);
+}
+
+// The values of the rows that count.
+Tensor Counted(const Tensor& values, const Tensor& counts) {
+  if (!counts) return values;
+  const std::span<const float> all = values.span<float>(), counted = counts.span<float>();
+  std::vector<float> kept;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (counted[i] > 0) kept.push_back(all[i]);
+  return kept.size() == all.size() ? values : HostTensor(kept);
 }
 
 // The weights of examples without weights.
@@ -95,9 +109,13 @@ void TrainingMetrics::AddTask(size_t task, const Tensor& predictions, const Tens
 void TrainingMetrics::AddPending() {
   if (pending_.empty()) return;
   ModelOutput output;
-  for (size_t t = 0; t < pending_.size(); ++t)
-    AddTask(t, pending_[t].predictions.Wait(), pending_[t].labels.Wait(),
-            pending_[t].weights.Wait(), output);
+  for (size_t t = 0; t < pending_.size(); ++t) {
+    const Tensor counts = pending_[t].counts ? pending_[t].counts->Wait() : Tensor();
+    const auto column = [&](const HostCopy& all) { return Counted(all.Wait(), counts); };
+    AddTask(t, column(pending_[t].predictions), column(pending_[t].labels),
+            column(pending_[t].weights), output);
+  }
+  output.insert({kEveryRow, pending_.front().labels.Wait()});
   training_.Update(output);
   pending_.clear();
 }
@@ -105,9 +123,13 @@ void TrainingMetrics::AddPending() {
 void TrainingMetrics::OnStep(const std::vector<ScoredBatch>& scored, int64_t epoch, int64_t step,
                              double loss) {
   AddPending();
-  for (const ScoredBatch& task : scored)
-    pending_.push_back({HostCopy(ctx_, task.predictions), HostCopy(ctx_, task.labels),
-                        HostCopy(ctx_, task.weights)});
+  for (const ScoredBatch& task : scored) {
+    pending_.push_back({HostCopy(ctx_, task.predictions),
+                        HostCopy(ctx_, task.labels),
+                        HostCopy(ctx_, task.weights),
+                        {}});
+    if (task.counts) pending_.back().counts.emplace(ctx_, task.counts);
+  }
   last_loss_ = loss;
   if ((training_.updates() + 1) % training_.compute_interval_steps() == 0)
     WriteTraining(epoch, step);

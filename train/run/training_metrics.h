@@ -6,8 +6,9 @@
 //
 // A model without tasks has one, clicks, with what rows hold: "prediction", "label" and "weight",
 // which is 1 where a batch has none. Each task t of a model has "prediction_t", "label_t" and
-// "weight_t", which is 0 of a row that does not count for it; those of the first have the short
-// names, too. On ranks every rank makes the same calls; rank 0 writes.
+// "weight_t"; those of the first have the short names, too. Each has the rows that count for the
+// task alone; the throughput counts all rows. On ranks every rank makes the same calls; rank 0
+// writes.
 #include <functional>
 #include <limits>
 #include <memory>
@@ -65,6 +66,7 @@ class TrainingMetrics {
   // A task's batch on its way to the host.
   struct Pending {
     HostCopy predictions, labels, weights;
+    std::optional<HostCopy> counts;
   };
   struct Files {
     std::optional<EventFileWriter> train_events, eval_events;
