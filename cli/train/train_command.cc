@@ -315,7 +315,9 @@ void ReadStart(TrainFlags& flags, Start& start) {
   const DataSets& data = *start.data;
   config.data.split = data.split();  // with the time that was found, which checkpoints keep
   config.data.prepared = data.prepared();
-  CheckEvaluations(config, data, MakeRunOptions(flags, resumed));
+  const TrainingRunOptions options = MakeRunOptions(flags, resumed);
+  CheckEvaluations(config, data, options);
+  if (options.metrics.any()) CheckTrainingMetrics(config);
   CheckEvalMetric(flags.evaluation, data);
   CheckRunData(flags, data);
   start.there = MemoryThereIs(flags.memory_limit);

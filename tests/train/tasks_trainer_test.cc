@@ -284,6 +284,25 @@ TEST_F(TasksTrainerTest, MetricsHaveASetATask) {
   EXPECT_THAT(lines(), HasSubstr("mae-rating|lifetime_mae"));
 }
 
+TEST_F(TasksTrainerTest, MetricsOfTwoTasksAtOnceAreRefused) {
+  const auto error = [&](const nlohmann::json& task) {
+    nlohmann::json json = nlohmann::json::parse(ToJson(config_));
+    json["metrics"] = {{"rec_tasks", {task}}};
+    const TrainConfig config = ParseTrainConfig(json.dump(), "metrics");
+    return ErrorOf([&] { CheckTrainingMetrics(config); });
+  };
+  nlohmann::json task = {
+      {"name", "t"}, {"label_name", "label_buy"}, {"prediction_name", "prediction_click"}};
+  EXPECT_EQ(error(task),
+            "metrics.rec_tasks[0] ('t'): its label_name 'label_buy' is of task 'buy', its "
+            "prediction_name 'prediction_click' of task 'click', for which other rows count: "
+            "expected names of one task");
+  task["prediction_name"] = "prediction_buy";
+  EXPECT_EQ(error(task), "");
+  task["weight_name"] = "weight";  // of the first task
+  EXPECT_THAT(error(task), HasSubstr("its weight_name 'weight' of task 'click'"));
+}
+
 // Rows that do not count for a task are in none of its metrics, also in those without weights;
 // rows of weight 0 are.
 TEST_F(TasksTrainerTest, MetricsOfTrainingHaveTheRowsOfEvaluations) {

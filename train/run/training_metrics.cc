@@ -45,6 +45,38 @@ void CheckInputs(const RecMetricModule& metrics, const TrainConfig& config) {
                   "metrics: they ask for '{}', but training has {} only", input, list);
 }
 
+// The model's task whose tensor it is; nullopt: of none.
+std::optional<size_t> TaskWith(const std::string& tensor, const std::vector<TaskConfig>& tasks) {
+  const auto is_in = [&](const RecTask& task) {
+    return tensor == task.prediction_name || tensor == task.label_name ||
+           tensor == task.weight_name;
+  };
+  if (is_in({.weight_name = kWeight})) return 0;
+  for (size_t t = 0; t < tasks.size(); ++t)
+    if (is_in(RecTaskOf(tasks[t].name))) return t;
+  return {};
+}
+
+// The tensors of one task are of its rows, which others need not have.
+void CheckTasks(const RecMetricsConfig& metrics, const std::vector<TaskConfig>& tasks) {
+  for (size_t i = 0; i < metrics.tasks.size(); ++i) {
+    const RecTask& task = metrics.tasks[i];
+    const std::optional<size_t> of_label = TaskWith(task.label_name, tasks);
+    const std::pair<const char*, const std::string&> others[] = {
+        {"prediction_name", task.prediction_name},
+        {"weight_name", task.weight_name},
+        {"tensor_name", task.tensor_name}};
+    for (const auto& [key, name] : others) {
+      const std::optional<size_t> other = TaskWith(name, tasks);
+      if (!of_label || !other || *of_label == *other) continue;
+      throw Error(Format(
+          "metrics.rec_tasks[{}] ('{}'): its label_name '{}' is of task '{}', its {} '{}' of task "
+          "'{}', for which other rows count: expected names of one task",
+          i, task.name, task.label_name, tasks[*of_label].name, key, name, tasks[*other].name));
+    }
+  }
+}
+
 // A tensor that borrows the examples.
 Tensor HostView(std::span<const float> values) {
   return Tensor::Borrow(const_cast<float*>(values.data()), {static_cast<int64_t>(values.size())},
@@ -74,6 +106,14 @@ RecMetricsConfig DefaultTrainingMetrics(const TrainConfig& config) {
   return internal::DefaultMetrics(config);
 }
 
+void CheckTrainingMetrics(const TrainConfig& config) {
+  const RecMetricsConfig metrics = ConfigOf(config);
+  CheckTasks(metrics, config.model.tasks);
+  CheckInputs(RecMetricModule(
+                  metrics, {.batch_size = ExamplesOfStep(config), .throughput_input = kEveryRow}),
+              config);
+}
+
 TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
                                  const TrainingMetricsOutput& output)
     : ctx_(ctx),
@@ -81,7 +121,7 @@ TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
       comm_(trainer.comm()),
       config_(ConfigOf(trainer.config())),
       training_(config_, OptionsOf(trainer, true, [this] { return TrainingSeconds(); })) {
-  CheckInputs(training_, trainer.config());
+  CheckTrainingMetrics(trainer.config());
   const bool goes_on = trainer.progress().step > 0;
   if (!trainer.loaded_metrics().empty())
     training_.Load(trainer.loaded_metrics(), comm_ == nullptr ? 0 : comm_->rank());

@@ -32,6 +32,10 @@ namespace tessera {
 // 100,000 examples, of tasks by mse the mse, and the throughput.
 RecMetricsConfig DefaultTrainingMetrics(const TrainConfig& config);
 
+// Throws Error for metrics that a training of the configuration cannot have: of tensors that there
+// are not, or of one task's rows beside another's, or with a window below a batch.
+void CheckTrainingMetrics(const TrainConfig& config);
+
 struct TrainingMetricsOutput {
   std::string json_lines = {};   // a file; "": none
   std::string tensorboard = {};  // a folder; "": none

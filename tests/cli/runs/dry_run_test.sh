@@ -91,6 +91,14 @@ fails_saying "are free there" "${train[@]}" --checkpoint far "${huge[@]}"
 [ ! -e far ] || fail "a run that has no room for its checkpoints has begun"
 same_files fails_saying "nowhere.tsv" "${train[@]}" --dry-run --data nowhere.tsv
 
+
+# ---- metrics that a training does not have
+for dry in --dry-run --epochs=1; do
+  same_files fails_saying "metrics: they ask for 'user', but training has 'label', 'prediction', \
+'weight' only" "${train[@]}" $dry --metrics m.jsonl \
+    --set 'metrics={"rec_tasks":[{"name":"t","label_name":"user"}]}'
+done
+
 # ---- Criteo's text: the first line of each file; what is empty, or cut off, is found now
 run 0 generate --rows 300 --vocabulary 50 rows.tsv
 run 0 generate --rows 100 --first 300 --vocabulary 50 more.tsv
