@@ -100,6 +100,20 @@ TEST_F(ResumeChangesTest, RefusesAnotherModel) {
             std::string::npos);
 }
 
+TEST_F(ResumeChangesTest, RefusesAWarmupThatComesOrGoes) {
+  TrainConfig given = config_;
+  given.warmup = {{.policy = WarmupPolicy::kLinear, .max_iters = 20, .value = 0.1}};
+  EXPECT_THAT(Refusal(given),
+              ::testing::AllOf(::testing::HasSubstr("old: optimizer.warmup was none when it was "
+                                                    "saved, and is [{"),
+                               ::testing::HasSubstr("part of a training's state")));
+  std::swap(config_, given);
+  EXPECT_THAT(Refusal(given), ::testing::HasSubstr("}] when it was saved, and is none now"));
+  given = config_;
+  given.warmup.push_back({.policy = WarmupPolicy::kConstant, .max_iters = 30, .value = 0.5});
+  EXPECT_EQ(Changes(given).size(), 1u);
+}
+
 // Rows that were trained on would be evaluated.
 TEST_F(ResumeChangesTest, RefusesAnotherSplitOnceItHasTrained) {
   config_.data = DataConfig();

@@ -50,6 +50,7 @@ class Changes {
         split_counts_(saved.progress.step > 0 && !other_data) {}
 
   void Compare(const TrainConfig& before, const TrainConfig& given) {
+    warmup_comes_or_goes_ = before.warmup.empty() != given.warmup.empty();
     for (const auto& [was, is] : Differences(KeysOf(before), KeysOf(given)))
       Add(was, is, !was.table.empty() && IsGrowing(given, was.table));
   }
@@ -97,6 +98,12 @@ class Changes {
           Format("{}: {} was {} when it was saved, and is {} now: that is another model; go on "
                  "with the saved one (leave --config out), or train a new one (without --resume)",
                  saved_.path, was, Value(was.value), Value(is.value)));
+    if (key == "optimizer.warmup" && warmup_comes_or_goes_)
+      throw Error(
+          Format("{}: {} was {} when it was saved, and is {} now: where a warm-up stands is part "
+                 "of a training's state: go on with what was saved, or let optimizers start afresh "
+                 "from its weights (tessera export --weights-only)",
+                 saved_.path, key, Value(was.value), Value(is.value)));
     if (verdict == Verdict::kData && data_counts_)
       RefuseData(ToString(was), Value(was.value), Value(is.value));
     if (key.starts_with("data.split") && split_counts_)
@@ -147,6 +154,7 @@ class Changes {
 
   const ResumedRun& saved_;
   const bool data_counts_, split_counts_;
+  bool warmup_comes_or_goes_ = false;
   std::vector<std::string> said_;
   std::map<std::string, std::vector<std::string>> of_tables_;  // by what changed
 };

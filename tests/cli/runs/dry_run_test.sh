@@ -62,6 +62,16 @@ for epochs in 1 2; do
   lacks out "goes on at row"
 done
 
+# ---- a warm-up that comes or goes where a training goes on
+warmup='optimizer.warmup=[{"policy":"linear","max_iters":20,"value":0.1}]'
+run 0 "${train[@]}" --set "$warmup" --checkpoint warm.safetensors
+for dry in --dry-run --epochs=2; do
+  same_files fails_saying "a.safetensors: optimizer.warmup was none when it was saved, and is [" \
+    train --resume a.safetensors --set "$warmup" $dry
+  same_files fails_saying '"value":0.1}] when it was saved, and is none now' \
+    "${train[@]}" --resume warm.safetensors $dry
+done
+
 # ---- the errors of a real start
 same_files fails_saying "a.safetensors: a file is there" "${train[@]}" --dry-run \
   --checkpoint a.safetensors
