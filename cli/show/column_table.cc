@@ -113,6 +113,15 @@ std::string CommaNote(const ColumnProfile& column) {
       Share(column.decimal_commas, column.items));
 }
 
+// "numbers with a + before or blanks around (98 %): …", or "".
+std::string PaddingNote(const ColumnProfile& column) {
+  if (!column.has_padded_numbers()) return "";
+  return Format(
+      "numbers with a + before or blanks around ({}), which are read as texts: write 3.5 for +3.5 "
+      "or ' 3.5'",
+      Share(column.padded, column.items));
+}
+
 // The note on a column of dates, or "".
 std::string DateNote(const ColumnProfile& column) {
   if (column.items == 0 || column.dates < column.items) return "";
@@ -166,12 +175,18 @@ std::string WordsNote(const ProposedColumn& proposed) {
 // "the label, by its values alone (--label COLUMN names another); 64 % of the rows have none, …".
 std::string LabelNote(const ColumnProfile& column, const ProposedColumn& proposed) {
   if (proposed.role != ColumnRole::kLabel) return "";
-  std::string text;
-  if (proposed.by_values) text = "the label, by its values alone (--label COLUMN names another)";
+  std::vector<std::string> parts;
+  if (proposed.by_values)
+    parts.push_back("the label, by its values alone (--label COLUMN names another)");
+  if (proposed.at_least)
+    parts.push_back(
+        Format("the label, whose numbers become 1 from {} on, and 0 below; for regression take "
+               "\"at_least\" out and give the task the loss mse",
+               Number(*proposed.at_least)));
   if (column.missing > 0)
-    text += Format("{}{} of the rows have no label, and so no part in the loss",
-                   text.empty() ? "" : "; ", Share(column.missing, column.rows));
-  return text;
+    parts.push_back(Format("{} of the rows have no label, and so no part in the loss",
+                           Share(column.missing, column.rows)));
+  return internal::Joined(parts, "; ");
 }
 
 // "numbers but for NA (3 %) and NULL (1 %): --null NA --null NULL", or "".
@@ -187,10 +202,11 @@ std::string NullNote(const ColumnProfile& column) {
 
 // Notes on what to know of a column, and what to mend in it.
 std::vector<std::string> NotesOn(const ColumnProfile& column, const ProposedColumn& proposed) {
-  std::vector<std::string> notes = {TimesNote(column),           NullNote(column),
-                                    CommaNote(column),           DateNote(column),
-                                    EncodingNote(column),        WordsNote(proposed),
-                                    LabelNote(column, proposed), EmptyNote(column, proposed)};
+  std::vector<std::string> notes = {TimesNote(column),          NullNote(column),
+                                    CommaNote(column),          PaddingNote(column),
+                                    DateNote(column),           EncodingNote(column),
+                                    WordsNote(proposed),        LabelNote(column, proposed),
+                                    EmptyNote(column, proposed)};
   std::erase(notes, "");
   return notes;
 }
@@ -264,6 +280,10 @@ std::string ColumnTable(const RowsProfile& profile, const std::vector<ProposedCo
   for (size_t i = 0; i < columns.size(); ++i)
     for (const std::string& note : NotesOn(profile.columns[i], columns[i]))
       text += Format("\n{}: {}", profile.columns[i].name, note);
+  for (const std::string& key : profile.objects)
+    text += Format(
+        "\n{} is not read: it holds JSON objects; write what they hold as keys of the line itself",
+        key);
   return text.ends_with('\n') ? text : text + "\n";
 }
 
@@ -275,7 +295,8 @@ std::string ColumnsJson(const RowsProfile& profile, const std::vector<ProposedCo
                      {"all", profile.all},
                      {"bad_lines", profile.bad_lines},
                      {"format", ToString(profile.files.format)},
-                     {"columns", list}};
+                     {"columns", list},
+                     {"not_read", profile.objects}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

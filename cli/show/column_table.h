@@ -13,7 +13,8 @@ namespace tessera::cli {
 std::string Sparkline(const std::vector<int64_t>& counts);
 
 std::string ColumnTable(const RowsProfile& profile, const std::vector<ProposedColumn>& columns);
-// {"rows", "all", "bad_lines", "format", "columns": [{"name", "role", …}, …]}
+// {"rows", "all", "bad_lines", "format", "columns": [{"name", "role", …}, …],
+//  "not_read": keys that hold objects}
 std::string ColumnsJson(const RowsProfile& profile, const std::vector<ProposedColumn>& columns);
 
 }  // namespace tessera::cli

@@ -14,11 +14,27 @@ constexpr int64_t kManyNumbers = 20;  // so many distinct ones are no categories
 constexpr size_t kBrief = 12;         // bytes of a word
 constexpr uint64_t kMaxExactWhole = uint64_t{1} << 53;  // whole numbers up to it are exact
 
+// Words for a missing number, or for one that is not finite.
 bool MeansMissing(std::string_view word) {
-  constexpr std::array<std::string_view, 14> kWords = {"NA",   "N/A",  "n/a", "na",  "NULL",
-                                                       "Null", "null", "NaN", "nan", "None",
-                                                       "none", "-",    "?",   "\\N"};
+  constexpr std::array<std::string_view, 23> kWords = {
+      "NA",   "N/A",  "n/a",  "na",       "NULL",      "Null", "null", "NaN",
+      "nan",  "None", "none", "-",        "?",         "\\N",  "inf",  "-inf",
+      "+inf", "Inf",  "-Inf", "Infinity", "-Infinity", "NAN",  "INF"};
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
+// The text without blanks around it and a + before it.
+std::string_view WithoutPadding(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  return text;
+}
+
+bool IsPaddedNumber(std::string_view item) {
+  const std::string_view text = WithoutPadding(item);
+  double number = 0;
+  return text != item && ParseNumber(text, number) == NumberFault::kNone;
 }
 
 // Whether three digits end the item behind its last comma, as in 11,129.
@@ -41,12 +57,18 @@ bool ColumnProfile::WordsMayMeanMissing() const {
 bool ColumnProfile::may_be_thousands() const { return thousands == decimal_commas; }
 
 bool ColumnProfile::has_decimal_commas() const {
-  const bool all = whole + numbers + decimal_commas == items;
+  const bool all = whole + numbers + decimal_commas + padded == items;
   return decimal_commas > 0 && (all || is_numbers_but_for_words());
 }
 
+bool ColumnProfile::has_padded_numbers() const {
+  const bool all = whole + numbers + decimal_commas + padded == items;
+  return padded > 0 && (all || is_numbers_but_for_words());
+}
+
 bool ColumnProfile::is_numbers_but_for_words() const {
-  return !is_bag() && !all_hex() && whole + numbers + decimal_commas > 0 && WordsMayMeanMissing();
+  const int64_t all = whole + numbers + decimal_commas + padded;
+  return !is_bag() && !all_hex() && all > 0 && WordsMayMeanMissing();
 }
 
 void ColumnProfile::AddMissing() {
@@ -103,7 +125,9 @@ double ColumnProfile::AddItem(std::string_view item) {
   else if (HasDecimalComma(item)) {
     ++decimal_commas;
     if (EndsInThousands(item)) ++thousands;
-  } else
+  } else if (IsPaddedNumber(item))
+    ++padded;
+  else
     AddWord(item);
   if (!is_number && internal::BeginsWithDate(item)) ++dates;
   uint64_t bits = 0;

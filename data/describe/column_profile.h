@@ -15,7 +15,7 @@
 namespace tessera {
 
 struct ColumnProfile {
-  static constexpr size_t kMaxWords = 3;
+  static constexpr size_t kMaxWords = 8;
   static constexpr int64_t kMaxRows = 1 << 14;
 
   std::string name;
@@ -30,11 +30,12 @@ struct ColumnProfile {
   int64_t huge = 0;                 // whole ones beyond 2^53, which a double does not tell apart
   // Other items that are numbers, and other items of hexadecimal digits; "1e3" is both.
   int64_t numbers = 0, hexadecimal = 0;
-  // Items that are no numbers, with a decimal comma neither, by text; of more than kMaxWords texts
-  // the first ones.
+  // Items that are no numbers, with a decimal comma or padded neither, by text; of more than
+  // kMaxWords texts the first ones.
   std::map<std::string, int64_t, std::less<>> words = {};
   int64_t decimal_commas = 0;       // items that a point in place of their comma would make numbers
   int64_t thousands = 0;            // of these, items with three digits behind it
+  int64_t padded = 0;               // items that are numbers but for a + before or blanks around
   int64_t dates = 0;                // items that begin with a date
   int64_t not_utf8 = 0;             // rows with bytes that are no UTF-8
   std::string first_not_utf8 = {};  // "FILE:LINE" of the first of them
@@ -51,6 +52,11 @@ struct ColumnProfile {
   bool is_bag() const { return lists > 0 || !separator.empty(); }
   bool all_whole() const { return items > 0 && whole == items; }
   bool all_numbers() const { return items > 0 && whole + numbers == items; }
+  // Whether each row that has it has as many numbers, not all whole, as an embedding.
+  bool is_vector() const {
+    return is_bag() && weight_after.empty() && all_numbers() && !all_whole() &&
+           lengths.least() == lengths.greatest();
+  }
   // Whether each item has equally many hexadecimal digits, and letters are among them.
   bool all_hex() const {
     return !all_numbers() && items > 0 && hexadecimal + whole == items && negative == 0 &&
@@ -61,8 +67,10 @@ struct ColumnProfile {
   bool has_decimal_commas() const;
   // Whether every comma may as well be one between thousands.
   bool may_be_thousands() const;
-  // Whether all items are numbers, maybe with a decimal comma, but for one or two words that may
-  // mean a missing one, as "NA".
+  // Whether all items are numbers, some of them padded, but for words as below.
+  bool has_padded_numbers() const;
+  // Whether all items are numbers, maybe with a decimal comma or padded, but for a few words that
+  // may mean a missing one, as "NA".
   bool is_numbers_but_for_words() const;
 
   void AddMissing();

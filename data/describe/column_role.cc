@@ -32,10 +32,13 @@ std::string WhyNoName(const std::string& name) {
   return "in a configuration its name stands for others: rename it in the heading";
 }
 
-bool IsZeroOrOne(const ColumnProfile& column) {
+bool HasTwoValues(const ColumnProfile& column) {
   return column.all_numbers() && !column.is_bag() && column.distinct.exact() &&
-         column.distinct.count() == 2 && column.values.least() == 0 &&
-         column.values.greatest() == 1;
+         column.distinct.count() == 2;
+}
+
+bool IsZeroOrOne(const ColumnProfile& column) {
+  return HasTwoValues(column) && column.values.least() == 0 && column.values.greatest() == 1;
 }
 
 bool CanBeLabel(const ColumnProfile& column) {
@@ -83,9 +86,14 @@ size_t LabelOf(const RowsProfile& profile, const RoleOptions& options) {
                          options.label, WordsHint(columns[at])));
     return at;
   }
-  const size_t named = find_named(
-      [](const ColumnProfile& c) { return internal::IsLabelName(c.name) && CanBeLabel(c); });
-  return named < columns.size() ? named : find_named(IsZeroOrOne);
+  const auto named = [](const ColumnProfile& c) {
+    return internal::IsLabelName(c.name) && CanBeLabel(c);
+  };
+  const size_t two_valued =
+      find_named([&](const ColumnProfile& c) { return named(c) && HasTwoValues(c); });
+  if (two_valued < columns.size()) return two_valued;
+  const size_t any = find_named(named);
+  return any < columns.size() ? any : find_named(IsZeroOrOne);
 }
 
 // The least value that at most kShareOfClicks of the rows reach.
@@ -196,9 +204,9 @@ ProposedColumn Propose(const ColumnProfile& column) {
   if (IsProse(column)) return Unused("it is a long text of its own in nearly every row");
   if (IsKey(column))
     return Unused("no value comes twice, so it is a row number or a key, which tells nothing");
-  const bool is_dense =
+  const bool is_number =
       column.all_numbers() && !column.is_bag() && (!column.all_whole() || IsCount(column));
-  if (is_dense)
+  if (is_number || column.is_vector())
     return {.role = ColumnRole::kDense,
             .why = {},
             .at_least = {},

@@ -51,7 +51,9 @@ bool IsId(std::string_view text) {
   return ParseWhole(text, number) || ParseHex(text, bits);
 }
 
-std::vector<std::string> KeysOf(const std::vector<std::string>& lines) {
+// Keys of the lines whose values fit.
+template <typename Fn>
+std::vector<std::string> KeysOf(const std::vector<std::string>& lines, Fn&& fits) {
   std::vector<std::string> keys;
   std::set<std::string> seen;
   for (const std::string& line : lines) {
@@ -59,12 +61,18 @@ std::vector<std::string> KeysOf(const std::vector<std::string>& lines) {
       const internal::Json row = internal::ParseJson(line);
       if (!row.is_object()) continue;
       for (const auto& [key, value] : row.items())
-        if (!value.is_object() && seen.insert(key).second) keys.push_back(key);
+        if (fits(value) && seen.insert(key).second) keys.push_back(key);
     } catch (const Error&) {
       // A bad line; the walk over all rows counts it.
     }
   }
   return keys;
+}
+
+void Erase(const std::vector<std::string>& keys, std::vector<std::string>& from) {
+  std::erase_if(from, [&](const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  });
 }
 
 template <typename Fn>
@@ -111,7 +119,9 @@ bool ComeAgainBehind(const std::vector<std::string>& texts, const std::string& s
 std::vector<std::string> NamesOf(const FirstLines& first, bool has_heading, DataSchema& files) {
   const std::string where = Format("{}:1", first.path);
   if (files.format == RowFormat::kJsonl) {
-    const std::vector<std::string> keys = KeysOf(first.lines);
+    std::vector<std::string> keys =
+        KeysOf(first.lines, [](const internal::Json& value) { return !value.is_object(); });
+    Erase(KeysOfObjects(first), keys);
     if (keys.empty()) throw Error(Format("{}: expected a JSON object a line", where));
     return keys;
   }
@@ -166,6 +176,14 @@ std::vector<std::string> GuessColumns(const FirstLines& first, bool has_heading,
     if (!internal::IsUtf8(name))
       throw Error(Format("{}:1: the name of a column is no UTF-8", first.path));
   return names;
+}
+
+std::vector<std::string> KeysOfObjects(const FirstLines& first) {
+  auto keys = KeysOf(first.lines, [](const internal::Json& value) { return value.is_object(); });
+  Erase(KeysOf(first.lines,
+               [](const internal::Json& value) { return !value.is_object() && !value.is_null(); }),
+        keys);
+  return keys;
 }
 
 std::string GuessSeparator(const std::vector<std::string>& texts, char delimiter) {

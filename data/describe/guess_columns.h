@@ -24,6 +24,9 @@ DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_li
 // REQUIRES: a line.
 std::vector<std::string> GuessColumns(const FirstLines& first, bool has_heading, DataSchema& files);
 
+// Keys of lines of JSON that hold objects, and nothing else but null: they are no columns.
+std::vector<std::string> KeysOfObjects(const FirstLines& first);
+
 // The separator of the texts of a column; "" where a text is one item. `delimiter`: between the
 // file's columns.
 std::string GuessSeparator(const std::vector<std::string>& texts, char delimiter);

@@ -176,6 +176,7 @@ RowsProfile ProfileRows(const ProfileOptions& options) {
   CheckAnyLine(options, profile.files, first);
   const std::vector<std::string> names =
       GuessColumns(first, options.schema != nullptr, profile.files);
+  if (profile.files.format == RowFormat::kJsonl) profile.objects = KeysOfObjects(first);
   FirstLook(options, names, profile);
   RowWalk walk(options, profile.files, names);
   walk.Run([&](const LineCells& line) {

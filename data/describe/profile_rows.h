@@ -37,6 +37,8 @@ struct RowsProfile {
   int64_t bad_lines = 0;
   std::string first_bad;  // "FILE:LINE: what is wrong"
   std::vector<ColumnProfile> columns;
+  // Keys of the first lines of JSON that hold objects, which nothing reads; they are no columns.
+  std::vector<std::string> objects = {};
 };
 
 // Throws Error for files that cannot be read, whose format is not known, and without a row.

@@ -81,6 +81,37 @@ run 0 describe ages.csv --null - --null N/A --json all_null.json
 json all_null.json 'd["columns"][1]["role"] == "dense" and "note" not in d["columns"][1]'
 json ages_columns.json 'd["columns"][1]["role"] == "feature" and "note" not in d["columns"][2]'
 
+# ---- a label of many numbers says where 1 begins, padded numbers that they are texts
+awk 'BEGIN { print "y,shop,plus,far"; for (n = 0; n < 300; n++)
+  print n - 100 ".5," n % 7 ",+" n % 90 ".5," (n % 9 ? n ".5" : (n % 2 ? "inf" : n % 4 ? "nan" : "-inf"))
+}' > real.csv
+run 0 describe real.csv --json real.json
+has out 'y: the label, whose numbers become 1 from 20.5 on, and 0 below; for regression take "at_least" \
+out and give the task the loss mse'
+has out "plus: numbers with a + before or blanks around (100 %), which are read as texts: write 3.5"
+has out 'far: numbers but for -inf (3 %) and inf (6 %) and nan (3 %): --null -inf --null inf --null nan'
+json real.json '"from 20.5 on" in d["columns"][0]["note"] and d["not_read"] == []'
+
+# ---- a vector is one dense number with a size; objects are named
+python3 - <<'PY'
+import json, random
+
+random.seed(5)
+with open("vectors.jsonl", "w") as file:
+    for i in range(400):
+        row = {"click": i % 2, "emb": [round(random.gauss(i % 2, 9), 3) for _ in range(4)],
+               "age": i % 90 + 0.5, "user": f"u{i % 40}", "ctx": {"hour": i % 24}}
+        file.write(json.dumps(row) + "\n")
+PY
+run 0 describe vectors.jsonl -o vectors.json --json vectors_columns.json
+has out 'ctx is not read: it holds JSON objects; write what they hold as keys of the line itself'
+json vectors_columns.json 'd["not_read"] == ["ctx"]'
+json vectors.json '[e.get("size") for e in d["data"]["dense"]] == [4, None]'
+json vectors.json 'd["model"]["dense_in"] == 5 and [t["name"] for t in d["tables"]] == ["t_user"]'
+run 0 train --config vectors.json --data vectors.jsonl --train-rows 0:300 --eval-rows 300:400 \
+  --epochs 9 --json vectors_trained.json
+json vectors_trained.json 'd["auc"] > 0.9'
+
 # ---- decimal commas, cells that are no UTF-8, words as labels: what to do is said
 python3 - <<'PY'
 import random

@@ -36,8 +36,15 @@ Json LabelJson(const ColumnProfile& column, const ProposedColumn& proposed) {
 // With six digits, which a reader can take in.
 double Rounded(double number) { return NearestDouble(Format("{:.6g}", number)); }
 
+// Numbers of a dense column in a row.
+int64_t SizeOf(const ColumnProfile& column) {
+  return static_cast<int64_t>(column.lengths.greatest());
+}
+
 Json DenseJson(const ColumnProfile& column, const ProposedColumn& proposed) {
   Json json = {{"name", column.name}};
+  if (column.is_bag()) json["size"] = SizeOf(column);
+  if (!column.separator.empty()) json["separator"] = column.separator;
   if (proposed.log) {
     json["transform"] = "log1p";
     return json;
@@ -67,7 +74,7 @@ Json TableJson(const ColumnProfile& column, const ProposedColumn& proposed) {
 }
 
 // A DLRM, or, for one feature alone, whose row it has nothing to multiply with, a DeepFM.
-Json ModelJson(size_t dense, size_t features, bool weighted) {
+Json ModelJson(int64_t dense, size_t features, bool weighted) {
   const bool alone = dense == 0 && features == 1;
   Json json = {{"type", alone ? "deepfm" : "dlrm"}, {"dense_in", dense}};
   if (dense > 0) json["dense_arch"] = {64, kDim};
@@ -144,6 +151,7 @@ std::string ProposeConfig(const RowsProfile& profile, const std::vector<Proposed
     return CriteoConfig(profile);
   Json data = FilesJson(profile.files), tables = Json::array();
   Json dense = Json::array(), features = Json::array(), labels = Json::array();
+  int64_t numbers = 0;
   bool weighted = false;
   for (size_t i = 0; i < columns.size(); ++i) {
     const ColumnProfile& column = profile.columns[i];
@@ -156,6 +164,7 @@ std::string ProposeConfig(const RowsProfile& profile, const std::vector<Proposed
         break;
       case ColumnRole::kDense:
         dense.push_back(DenseJson(column, columns[i]));
+        numbers += SizeOf(column);
         break;
       case ColumnRole::kUnused:
         break;
@@ -176,7 +185,7 @@ std::string ProposeConfig(const RowsProfile& profile, const std::vector<Proposed
   data["labels"] = labels;
   return Laid(WithTraining({{"data", data},
                             {"tables", tables},
-                            {"model", ModelJson(dense.size(), features.size(), weighted)}}));
+                            {"model", ModelJson(numbers, features.size(), weighted)}}));
 }
 
 }  // namespace tessera

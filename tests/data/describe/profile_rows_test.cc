@@ -114,6 +114,47 @@ TEST(ProfileRows, ALabelOfManyValuesBeginsToBeOneWhereSixInTenRowsDoNotReachIt) 
   EXPECT_EQ(Proposed(profile, "user_id").rows, 130);
 }
 
+TEST(ProfileRows, ALabelOfTwoValuesGoesBeforeOneOfManyNumbers) {
+  std::string text = "y,purchase,target\n";
+  for (int i = 0; i < 100; ++i) text += Format("{}.5,{},{}\n", i - 50, i % 2, i % 3 == 0);
+  const RowsProfile profile = Profile("labels.csv", text);
+  EXPECT_EQ(Proposed(profile, "y").role, ColumnRole::kDense);
+  EXPECT_EQ(Proposed(profile, "purchase").role, ColumnRole::kLabel);
+  EXPECT_EQ(Proposed(profile, "y", "y").role, ColumnRole::kLabel);
+}
+
+TEST(ProfileRows, NumbersMayBePaddedOrHaveSeveralWordsBesideThem) {
+  std::string text = "click,plus,blank,words,code\n";
+  for (int i = 0; i < 300; ++i) {
+    text += Format("{},+{}.5,{}{}.25,", i % 2, i, i % 3 == 0 ? "" : " ", i);
+    text += i % 30 != 0    ? Format("{}.5,", i)
+            : i % 60 != 0  ? "inf,"
+            : i % 120 != 0 ? "-inf,"
+                           : "nan,";
+    text += Format("+x{}\n", i % 9);
+  }
+  const RowsProfile profile = Profile("padded.csv", text);
+  EXPECT_TRUE(Column(profile, "plus").has_padded_numbers());
+  EXPECT_TRUE(Column(profile, "blank").has_padded_numbers());
+  EXPECT_EQ(Column(profile, "blank").padded, 200);
+  EXPECT_TRUE(Column(profile, "words").is_numbers_but_for_words());
+  EXPECT_EQ(Column(profile, "words").words.size(), 3);
+  EXPECT_FALSE(Column(profile, "code").has_padded_numbers());
+  EXPECT_FALSE(Column(profile, "code").is_numbers_but_for_words());
+}
+
+TEST(ProfileRows, ListsOfEquallyManyRealNumbersAreVectors) {
+  std::string text;
+  for (int i = 0; i < 50; ++i)
+    text += Format(
+        "{{\"click\": {}, \"emb\": [{}.5, 1, -0.25], \"ids\": [{}, 7], \"some\": [0.5{}]}}\n",
+        i % 2, i, i, i % 2 == 0 ? "" : ", 1.5");
+  const RowsProfile profile = Profile("vectors.jsonl", text);
+  EXPECT_EQ(Proposed(profile, "emb").role, ColumnRole::kDense);
+  EXPECT_EQ(Proposed(profile, "ids").role, ColumnRole::kFeature);
+  EXPECT_EQ(Proposed(profile, "some").role, ColumnRole::kFeature);
+}
+
 TEST(ProfileRows, WholeNumbersBeyondThoseOfDoublesAreIds) {
   std::string text = "click,account,shop,cents\n";
   for (int64_t i = 0; i < 900; ++i) {
@@ -164,6 +205,7 @@ TEST(ProfileRows, LinesOfJsonMayLackKeysAndHoldLists) {
               "{\"click\": 0, \"tags\": [], \"uuid\": \"beef\"}\n"
               "not json\n");
   EXPECT_THAT(Names(profile), ElementsAre("click", "tags", "uuid"));
+  EXPECT_THAT(profile.objects, ElementsAre("at"));
   EXPECT_EQ(profile.rows, 3);
   EXPECT_EQ(profile.bad_lines, 1);
   EXPECT_THAT(profile.first_bad, HasSubstr("rows.jsonl:4: expected a JSON object"));
