@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "cli/show/log.h"
 #include "optim/any_rule.h"
 #include "runtime/base/check.h"
 
@@ -50,6 +52,61 @@ std::string OptimizerName(const TrainConfig& config) {
   return TablesAreLike(config)
              ? dense
              : Format("{}, tables {}", dense, RuleName(config.tables.front().optimizer));
+}
+
+// A schedule in the log's words: the rate rises linearly to the base rate in warmup_steps, stays,
+// and, from decay_start_step on, is base · ((decay_steps − steps since then)/decay_steps)².
+struct LoggedSchedule {
+  int64_t warmup_steps = 0, decay_start_step = 0, decay_steps = 0;
+  std::string why_not;  // the reason why stages have no such numbers, or ""
+};
+
+bool IsOne(double factor) { return std::abs(factor - 1) < 1e-3; }
+
+bool StaysAtOne(const WarmupStage& stage) {
+  return (stage.policy == WarmupPolicy::kNone && IsOne(stage.lr_scale)) ||
+         (stage.policy == WarmupPolicy::kConstant && IsOne(stage.value * stage.lr_scale));
+}
+
+bool RisesToOne(const WarmupStage& stage) {
+  return stage.policy == WarmupPolicy::kLinear && stage.value < 1 && IsOne(stage.lr_scale);
+}
+
+// Says why a poly stage that begins after `begin` steps is no such decay; "" if it is.
+std::string WhyNoDecay(const WarmupStage& stage, int64_t begin) {
+  const int64_t end = stage.decay_iters < 1 ? stage.max_iters : stage.decay_iters;
+  if (stage.value != 2) return Format("its power is {}, that of the log 2", stage.value);
+  if (end != stage.max_iters)
+    return Format("it ends at step {}, but its factor is 0 at step {}", stage.max_iters, end);
+  const double left = 1 - static_cast<double>(begin) / static_cast<double>(end);
+  if (!IsOne(stage.lr_scale * left * left))
+    return Format(
+        "it begins at the factor {:.4g} of the base rate, that of the log at 1 (which "
+        "lr_scale {:.6g} gives)",
+        stage.lr_scale * left * left, 1 / (left * left));
+  return "";
+}
+
+LoggedSchedule LoggedScheduleOf(const std::vector<WarmupStage>& stages) {
+  LoggedSchedule schedule;
+  size_t next = 0;
+  const auto end = [&] { return next == 0 ? 0 : stages[next - 1].max_iters; };
+  if (next < stages.size() && RisesToOne(stages[next])) ++next;
+  schedule.warmup_steps = end();
+  while (next < stages.size() && StaysAtOne(stages[next])) ++next;
+  if (next < stages.size() && stages[next].policy == WarmupPolicy::kPoly) {
+    schedule.why_not = WhyNoDecay(stages[next], end());
+    schedule.decay_start_step = end();
+    schedule.decay_steps = stages[next].max_iters - end();
+    if (schedule.why_not.empty()) ++next;
+  }
+  if (next == stages.size()) return schedule;
+  if (schedule.why_not.empty())
+    schedule.why_not =
+        "expected a linear rise to the base rate, stages that keep it, and a poly fall to 0";
+  schedule.why_not = Format("optimizer.warmup[{}] ({}): {}", next, ToString(stages[next].policy),
+                            schedule.why_not);
+  return schedule;
 }
 
 }  // namespace
@@ -107,9 +164,17 @@ void MlLog::Optimizer(const TrainConfig& config) {
     Event("opt_adagrad_initial_accumulator_value", ToJsonText(dense.initial_accumulator_value));
     Event("opt_adagrad_epsilon", ToJsonText(dense.eps));
   }
-  if (!config.warmup.empty()) return;  // its stages have no such numbers
-  for (const char* steps : {"warmup_steps", "decay_start_step", "decay_steps"})
-    Event(std::string("opt_learning_rate_") + steps, "0");
+  const LoggedSchedule schedule = LoggedScheduleOf(config.warmup);
+  if (!schedule.why_not.empty()) {
+    Warn(
+        Format("--mllog: opt_learning_rate_warmup_steps, _decay_start_step and _decay_steps are "
+               "left out: {}",
+               schedule.why_not));
+    return;
+  }
+  Event("opt_learning_rate_warmup_steps", ToJsonText(schedule.warmup_steps));
+  Event("opt_learning_rate_decay_start_step", ToJsonText(schedule.decay_start_step));
+  Event("opt_learning_rate_decay_steps", ToJsonText(schedule.decay_steps));
 }
 
 void MlLog::RunStart(std::optional<int64_t> epoch_rows) {

@@ -73,6 +73,31 @@ has other.log '"submission_benchmark", "value": "dlrm"'
 has other.log '"opt_name", "value": "adam, tables rowwise_adagrad"'
 lacks other.log opt_adagrad
 has other.log '"status": "success"'
+
+# ---- a schedule's steps are in the log where they are those of the log, or a warning says why not
+logged_steps() {  # logged_steps STAGES WARMUP START DECAY
+  run 0 train --config small.json --train-rows 0:640 --mllog steps.log --set "optimizer.warmup=$1"
+  lacks err "--mllog"
+  has steps.log "\"opt_learning_rate_warmup_steps\", \"value\": $2,"
+  has steps.log "\"opt_learning_rate_decay_start_step\", \"value\": $3,"
+  has steps.log "\"opt_learning_rate_decay_steps\", \"value\": $4,"
+}
+rise='{"policy": "linear", "max_iters": 5, "value": 0}'
+logged_steps "[$rise]" 5 0 0
+logged_steps "[$rise, {\"policy\": \"none\", \"max_iters\": 8}, {\"policy\": \"poly\", \
+  \"max_iters\": 16, \"value\": 2, \"lr_scale\": 4}]" 5 8 8
+logged_steps '[{"policy": "poly", "max_iters": 16, "value": 2}]' 0 0 16
+unlogged_steps() {  # unlogged_steps STAGES WHY
+  run 0 train --config small.json --train-rows 0:640 --mllog steps.log --set "optimizer.warmup=$1"
+  has err "_decay_start_step and _decay_steps are left out: optimizer.warmup$2"
+  lacks steps.log opt_learning_rate_
+}
+unlogged_steps "[$rise, {\"policy\": \"poly\", \"max_iters\": 10, \"value\": 2}]" \
+  '[1] (poly): it begins at the factor 0.25 of the base rate, that of the log at 1 (which lr_scale 4'
+unlogged_steps '[{"policy": "poly", "max_iters": 10, "value": 1}]' '[0] (poly): its power is 1'
+unlogged_steps "[$rise, {\"policy\": \"step\", \"max_iters\": 10, \"value\": 0.5}]" \
+  '[1] (step): expected a linear rise to the base rate, stages that keep it, and a poly fall to 0'
+
 fails_saying "--mllog beside --resume" train --resume ck --mllog more.log
 echo "kept" >notes.txt
 fails_saying "notes.txt: a file is there that is not an MLPerf log" train --config small.json \
