@@ -222,7 +222,7 @@ void AddPredictCommand(Command app) {
   command
       .Add("-o,--out", f->out,
            "Write the scores to this file: a heading (score; of several tasks score_NAME, a column "
-           "each), then a line for each row that is scored")
+           "each, with tabs between), then a line for each row that is scored")
       .Value("FILE");
   command.Add("--json", f->json, "Write metrics and latencies to this file as JSON").Value("FILE");
   AddMemoryLimitFlag(command, f->memory_limit);

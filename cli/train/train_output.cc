@@ -70,11 +70,25 @@ bool HasValue(const EvaluationsReport& evaluations) {
   return evaluations.all.empty() || std::ranges::any_of(evaluations.all, is_defined);
 }
 
+// Whether the examples that the metric is of, by its name, weigh nothing.
+bool WeighNothing(const EvaluationReport& report) {
+  const auto weighs = [](const NamedTaskValues& task) { return task.values.weight != 0; };
+  const auto& tasks = report.values.tasks;
+  const auto named = std::ranges::find_if(tasks, [&](const NamedTaskValues& task) {
+    return report.metric.ends_with("-" + task.task);  // "auc-TASK"
+  });
+  if (named != tasks.end()) return !weighs(*named);
+  return report.metric == "loss" ? std::ranges::none_of(tasks, weighs)
+                                 : !tasks.empty() && !weighs(tasks.front());
+}
+
 // Why no evaluation was the best so far.
 std::string WhyNoneWasBest(const EvaluationsReport& evaluations) {
   const std::string& metric = evaluations.metric;
   if (HasValue(evaluations)) return "no evaluation since this start was better";
   const std::string why = Format("{} was not defined in any evaluation", metric);
+  if (std::ranges::all_of(evaluations.all, WeighNothing))
+    return why + ", as no evaluation row counts: each has the weight 0 (data.weight) or no label";
   if (metric != "auc" && !metric.starts_with("auc-")) return why;  // "auc-TASK"
   return Format(
       "{}, as the evaluation rows have one label only; --eval-metric log_loss{} compares "

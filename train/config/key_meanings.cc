@@ -325,8 +325,8 @@ constexpr KeyMeaning kMeanings[] = {
      "What a missing value becomes: \"empty_bag\", \"row0\", \"error\", or a number or text that "
      "is read in its place."},
     {"data.features[].ids",
-     "How a text becomes an id: int, hex, or text, whose hash it is. Not beside vocabulary and "
-     "boundaries."},
+     "How a text becomes an id: int, hex, or text, whose hash it is (XXH64, seed 0, an unsigned "
+     "number). Not beside vocabulary and boundaries."},
     {"data.features[].vocabulary",
      "Words, or the file that has one a line. Their ids are 1, 2, …; 0 is any other word."},
     {"data.features[].boundaries", "Numbers that rise. The id is how many of them are at most x."},
@@ -345,7 +345,9 @@ constexpr KeyMeaning kMeanings[] = {
      "it "
      "out), or \"error\"."},
     {"data.labels[].at_least", "If given: numbers from it on become 1, others 0."},
-    {"data.weight", "The column of the rows' weights in loss and metrics. Without it: 1."},
+    {"data.weight",
+     "The column of the rows' weights in loss and metrics; a missing cell is 1. Without it: "
+     "1."},
     {"data.time", "The column of the rows' time."},
     // ---- training
     {"train", "Batches and epochs."},

@@ -37,6 +37,17 @@ awk -F '\t' '$1 == 0' eval.tsv >zeros.tsv  # rows of one label, of which there i
 run 0 $run --epochs 1 --eval zeros.tsv --best none.st
 has err "none.st was not written: auc was not defined in any evaluation, as the evaluation rows \
 have one label only; --eval-metric log_loss compares evaluations without it"
+awk 'BEGIN { print "y,w,k"; for (n = 0; n < 300; n++) print n % 2 "," (n < 200) "," n % 7 }' >zero.csv
+cat >zero.json <<'END'
+{"data": {"format": "csv", "labels": ["y"], "weight": "w"},
+ "tables": [{"name": "k", "rows": 7, "dim": 4, "features": ["k"]}],
+ "model": {"type": "deepfm", "dense_in": 0, "deep_fm_dim": 4},
+ "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "sgd", "lr": 0.1}},
+ "train": {"batch_size": 50}}
+END
+run 0 train --config zero.json --data zero.csv --train-rows 0:200 --eval-rows 200: --best zero.st
+has err "zero.st was not written: auc was not defined in any evaluation, as no evaluation row \
+counts: each has the weight 0 (data.weight) or no label"
 run 0 $run --epochs 1 --eval zeros.tsv --best by_loss.st --eval-metric log_loss
 has out "saved by_loss.st, the best model"
 has_auc last.st "$(python3 -c 'import json; print(json.load(open("all.json"))["auc"])')"
