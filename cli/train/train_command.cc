@@ -195,6 +195,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
     SayIfProductsAreSlow(ctx);
     WarnOfSettings(config);
     WarnOfRows(flags, config);
+    WarnOfSaves(flags);
     WarnOfPlugins();
   }
   if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));

@@ -20,6 +20,7 @@
 #include "runtime/base/isa.h"
 #include "runtime/base/joined.h"
 #include "runtime/files/files.h"
+#include "train/pipeline/pipeline_kind.h"
 #include "train/run/evaluation_schedule.h"
 
 namespace tessera::cli {
@@ -265,6 +266,15 @@ void WarnOfRows(const TrainFlags& flags, const TrainConfig& config) {
   const std::vector<CategoricalFeature> features = Features(config);
   for (const auto& files : {flags.data, flags.eval})
     WarnOfAbsentKeys(config.data.schema.get(), features, files);
+}
+
+void WarnOfSaves(const TrainFlags& flags) {
+  if (flags.checkpoint_every == 0) return;
+  if (ParsePipelineKind(flags.pipeline) != PipelineKind::kSemiSync) return;
+  Warn(
+      "--checkpoint-every beside --pipeline semi_sync changes what is trained: a save looks the "
+      "next batch up anew, which then lacks no update; the bits are those of a training that saves "
+      "at the same steps");
 }
 
 void SayInterval(const TrainConfig& config, const DataSets& data) {

@@ -40,6 +40,8 @@ void WarnOfSettings(const TrainConfig& config);
 // Warns of files that were given twice, and of keys that no row has (cli/show/row_file_warnings.h),
 // and says which file is read in place of planted rows.
 void WarnOfRows(const TrainFlags& flags, const TrainConfig& config);
+// Warns that saves inside epochs change what --pipeline semi_sync trains, where both are given.
+void WarnOfSaves(const TrainFlags& flags);
 
 // Says that each step is evaluated where the configuration's fraction of an epoch is less than one,
 // and warns of a number of steps that is never reached inside an epoch.

@@ -12,6 +12,15 @@ for kind in base sparse_dist prefetch; do
 done
 run 0 train --config small.json --pipeline semi_sync --json semi.json
 json semi.json 'd["auc"] > 0.5'
+lacks err "--checkpoint-every"
+
+# ---- saves inside epochs change what semi_sync trains, which is said, and no other pipeline
+run 0 train --config small.json --pipeline semi_sync --checkpoint seldom.st
+run 0 train --config small.json --pipeline semi_sync --checkpoint often.st --checkpoint-every 7
+has err "--checkpoint-every beside --pipeline semi_sync changes what is trained: a save looks the"
+if same_tensors seldom.st often.st; then fail "saves inside epochs changed nothing"; fi
+run 0 train --config small.json --pipeline prefetch --checkpoint ahead.st --checkpoint-every 7
+lacks err "--checkpoint-every"
 
 # ---- raw ids travel ahead and find their rows inside the step
 sed 's/"features"/"managed_collision": {"kind": "hash_zch", "num_parts": 3}, "features"/' \

@@ -33,6 +33,11 @@ configuration with growing raw ids and such a location makes a table there that 
 from the start, with other start values than one that grows. On ranks growing tables have all their
 rows, too, which take memory as they come into use; the plainest run has filled them at the start.
 
+A save inside an epoch takes back the batch that the pipeline `semi_sync` has looked up ahead, and
+looks it up anew, behind the update that it would have lacked. So `--checkpoint-every` changes what
+that pipeline trains (training warns of it), and a run with saves is compared with one that saves at
+the same steps.
+
 A rule's name with a number (`adam_2`) is the same rule with other options. `custom` is a rule from
 outside the library, `dense` the optimizer of the dense part.
 )";

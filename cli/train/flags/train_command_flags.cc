@@ -83,7 +83,9 @@ constexpr char kFooter[] =
     "--pipeline: base copies the next batch ahead; sparse_dist also sends its ids to the other "
     "ranks; prefetch also brings rows of cached tables to the GPU; these three change no bit. "
     "semi_sync looks the next batch up before this one's update, so it trains on rows that lack "
-    "one update. Raw ids (managed_collision) find their rows inside the step: they travel ahead "
+    "one update; a save inside an epoch (--checkpoint-every, a signal) looks that batch up anew, "
+    "so a training has the bits of one that saves at the same steps. Raw ids (managed_collision) "
+    "find their rows inside the step: they travel ahead "
     "with sparse_dist and prefetch, and semi_sync refuses them.\n"
     "--incremental: the folder gets a whole checkpoint, then deltas. --resume continues from it, "
     "tessera inspect shows it, and tessera compact makes one whole checkpoint of it. With ranks, "
@@ -92,8 +94,9 @@ constexpr char kFooter[] =
     "--checkpoint and --metrics never replace what another run saved: they name new files or "
     "folders, or those that --resume continues from, unless --overwrite is given.\n"
     "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
-    "with 143 and 130; a resumed training gives the same bits. Signals within a second of "
-    "the first are one; a later one, or --stop-within, ends it at once. One rank that gets the "
+    "with 143 and 130; a resumed training gives the same bits (but see --pipeline semi_sync). "
+    "Signals within a second of the first are one; a later one, or --stop-within, ends it at once. "
+    "One rank that gets the "
     "signal stops all. (If mpirun itself "
     "gets SIGTERM, it passes it on, kills its ranks soon after, and exits with 1. For a long "
     "checkpoint, signal one rank instead; mpirun then exits with 143.)\n";
@@ -111,7 +114,10 @@ void AddCheckpointFlags(Command app, TrainFlags& f) {
           "on with it. Stands for --checkpoint, --best, --metrics and --json")
       .Value("DIR");
   AddOverwriteFlag(app, f.overwrite);
-  app.Add("--checkpoint-every", f.checkpoint_every, "Also save the checkpoint every STEPS steps")
+  app.Add("--checkpoint-every", f.checkpoint_every,
+          "Also save the checkpoint every STEPS steps; beside --pipeline semi_sync this changes "
+          "what "
+          "is trained")
       .Within(NumbersFrom(int64_t{1}, int64_t{1} << 40))
       .Value("STEPS");
   app.Add("--keep-last", f.keep_last,
