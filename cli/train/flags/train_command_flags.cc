@@ -85,8 +85,8 @@ constexpr char kFooter[] =
     "semi_sync looks the next batch up before this one's update, so it trains on rows that lack "
     "one update; a save inside an epoch (--checkpoint-every, a signal) looks that batch up anew, "
     "so a training has the bits of one that saves at the same steps. Raw ids (managed_collision) "
-    "find their rows inside the step: they travel ahead "
-    "with sparse_dist and prefetch, and semi_sync refuses them.\n"
+    "find their rows inside the step: they travel ahead with sparse_dist and prefetch, and "
+    "semi_sync refuses them.\n"
     "--incremental: the folder gets a whole checkpoint, then deltas. --resume continues from it, "
     "tessera inspect shows it, and tessera compact makes one whole checkpoint of it. With ranks, "
     "each rank writes files of its own shards; under another plan or number of ranks the next "
@@ -96,10 +96,9 @@ constexpr char kFooter[] =
     "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
     "with 143 and 130; a resumed training gives the same bits (but see --pipeline semi_sync). "
     "Signals within a second of the first are one; a later one, or --stop-within, ends it at once. "
-    "One rank that gets the "
-    "signal stops all. (If mpirun itself "
-    "gets SIGTERM, it passes it on, kills its ranks soon after, and exits with 1. For a long "
-    "checkpoint, signal one rank instead; mpirun then exits with 143.)\n";
+    "One rank that gets the signal stops all. (If mpirun itself gets SIGTERM, it passes it on, "
+    "kills its ranks soon after, and exits with 1. For a long checkpoint, signal one rank "
+    "instead; mpirun then exits with 143.)\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
 void AddCheckpointFlags(Command app, TrainFlags& f) {
@@ -116,8 +115,7 @@ void AddCheckpointFlags(Command app, TrainFlags& f) {
   AddOverwriteFlag(app, f.overwrite);
   app.Add("--checkpoint-every", f.checkpoint_every,
           "Also save the checkpoint every STEPS steps; beside --pipeline semi_sync this changes "
-          "what "
-          "is trained")
+          "what is trained")
       .Within(NumbersFrom(int64_t{1}, int64_t{1} << 40))
       .Value("STEPS");
   app.Add("--keep-last", f.keep_last,
