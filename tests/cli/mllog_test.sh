@@ -93,7 +93,7 @@ unlogged_steps() {  # unlogged_steps STAGES WHY
   lacks steps.log opt_learning_rate_
 }
 unlogged_steps "[$rise, {\"policy\": \"poly\", \"max_iters\": 10, \"value\": 2}]" \
-  '[1] (poly): it begins at the factor 0.25 of the base rate, that of the log at 1 (which lr_scale 4'
+  '[1] (poly): it begins at the factor 0.25 of the base rate, that of the log at 1 (which lr_scale'
 unlogged_steps '[{"policy": "poly", "max_iters": 10, "value": 1}]' '[0] (poly): its power is 1'
 unlogged_steps "[$rise, {\"policy\": \"step\", \"max_iters\": 10, \"value\": 0.5}]" \
   '[1] (step): expected a linear rise to the base rate, stages that keep it, and a poly fall to 0'

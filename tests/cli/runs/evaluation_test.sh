@@ -37,7 +37,8 @@ awk -F '\t' '$1 == 0' eval.tsv >zeros.tsv  # rows of one label, of which there i
 run 0 $run --epochs 1 --eval zeros.tsv --best none.st
 has err "none.st was not written: auc was not defined in any evaluation, as the evaluation rows \
 have one label only; --eval-metric log_loss compares evaluations without it"
-awk 'BEGIN { print "y,w,k"; for (n = 0; n < 300; n++) print n % 2 "," (n < 200) "," n % 7 }' >zero.csv
+awk 'BEGIN { print "y,w,k"; for (n = 0; n < 300; n++)
+  print n % 2 "," (n < 200) "," n % 7 }' >zero.csv
 cat >zero.json <<'END'
 {"data": {"format": "csv", "labels": ["y"], "weight": "w"},
  "tables": [{"name": "k", "rows": 7, "dim": 4, "features": ["k"]}],
