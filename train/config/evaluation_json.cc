@@ -26,8 +26,8 @@ void ReadInterval(JsonObject& object, EvaluationConfig& config) {
     ThrowExpected(object.at("every"), "a fraction of an epoch, above 0 and below 1", *fraction);
 }
 
-// The loss of the model's task that a task of metrics measures. A model without tasks learns clicks,
-// and predictions that nobody knows are refused where the training begins.
+// The loss of the model's task that a task of metrics measures. A model without tasks learns
+// clicks, and predictions that nobody knows are refused where the training begins.
 TaskLoss LossOf(const RecTask& task, const std::vector<TaskConfig>& learned) {
   if (learned.empty()) return TaskLoss::kBce;
   if (task.prediction_name == RecTask().prediction_name) return learned.front().loss;
