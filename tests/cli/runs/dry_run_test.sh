@@ -68,7 +68,7 @@ run 0 "${train[@]}" --set "$warmup" --checkpoint warm.safetensors
 for dry in --dry-run --epochs=2; do
   same_files fails_saying "a.safetensors: optimizer.warmup was none when it was saved, and is [" \
     train --resume a.safetensors --set "$warmup" $dry
-  same_files fails_saying '"value":0.1}] when it was saved, and is none now' \
+  same_files fails_saying "}] when it was saved, and is none now" \
     "${train[@]}" --resume warm.safetensors $dry
 done
 
