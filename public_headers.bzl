@@ -153,6 +153,7 @@ PUBLIC_HEADERS = {
         "sharding/table_checkpoint.h",
         "sharding/checkpoint/checkpoint.h",
         "sharding/checkpoint/reshard_checkpoint.h",
+        "sharding/exchange/dedup.h",
         "sharding/exchange/dist_layout.h",
         "sharding/exchange/embeddings_all_to_all.h",
         "sharding/exchange/input_dist.h",

@@ -67,7 +67,10 @@ class DistributedModelParallel {
   DistributedModelParallelOptions options_;
   std::vector<Bucket> buckets_;  // from the last parameters to the first, as backward meets them
   size_t started_ = 0;           // buckets
-  std::vector<float> has_;       // 1 for each parameter whose gradient this rank has sent, else 0
+  // 1 for each parameter whose gradient this rank has sent, else 0; and the same as it was last
+  // put into a tensor.
+  std::vector<float> has_, had_;
+  Tensor has_tensor_;
 };
 
 // Two dimensions: the world is cut into groups that each hold all tables, and between them are the

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -52,6 +53,20 @@ bool GoesOn(const std::optional<TrainingProgress>& progress, bool has_state, boo
   return !remembers || (progress->step == 0 && progress->iter == 0);
 }
 
+// The first of the elements that is no finite number.
+std::optional<float> NotFinite(Context& ctx, const Tensor& tensor) {
+  constexpr int64_t kAtOnce = 1 << 20;  // a parameter may be a table
+  const Tensor all = tensor.Contiguous(ctx).Reshape({-1});
+  for (int64_t begin = 0; begin < all.numel(); begin += kAtOnce) {
+    const Tensor part =
+        all.Rows(begin, std::min(begin + kAtOnce, all.numel())).To(ctx, DType::kF32).ToHost();
+    const auto values = part.span<float>();
+    const auto bad = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+    if (bad != values.end()) return *bad;
+  }
+  return std::nullopt;
+}
+
 Checkpoint WithoutStates(Checkpoint checkpoint) {
   std::erase_if(checkpoint.tensors,
                 [](const auto& entry) { return entry.name.starts_with(kOptimizerPrefix); });
@@ -90,15 +105,12 @@ std::vector<NamedTensor> Trainer::RestOfState() const {
 }
 
 void Trainer::CheckConverges() {
-  for (const NamedParameter& parameter : model_.Parameters()) {
-    const auto values = parameter.variable.value().To(ctx_, DType::kF32).ToVector<float>();
-    const auto bad = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
-    if (bad != values.end())
+  for (const NamedParameter& parameter : model_.Parameters())
+    if (const auto bad = NotFinite(ctx_, parameter.variable.value()))
       throw Error(
           Format("{} has {} after step {}, and is not saved: the training diverged; try smaller "
                  "learning rates",
                  parameter.name, *bad, progress_.step));
-  }
 }
 
 std::vector<NamedTensor> Trainer::SavedState(const std::vector<NamedTensor>& metrics) {
