@@ -28,6 +28,7 @@ struct Kind {
   std::string (*line)(int n) = nullptr;
   std::string bad_line = {}, data = {}, feature = {};
   int dense = 1;
+  std::string label = "label";  // rows' numbers, which are no clicks
 };
 
 std::string JsonLine(int n) {
@@ -39,13 +40,14 @@ std::string CsvLine(int n) { return Format("{},{},{}|{}\n", n, n * 0.25, n, 2 * 
 std::string CriteoLine(int n) { return testing::NumberedLine(n) + "\n"; }
 
 std::vector<Kind> Kinds() {
-  return {{"jsonl", "", JsonLine, "{\"n\": \"x\"}\n",
-           R"("format": "jsonl", "dense": ["x"], "features": ["bag"], "labels": ["n"])", "bag"},
-          {"csv", "n,x,bag\n", CsvLine, "1,x,2\n",
-           R"("format": "csv", "dense": ["x"], "labels": ["n"],
+  return {
+      {"jsonl", "", JsonLine, "{\"n\": \"x\"}\n",
+       R"("format": "jsonl", "dense": ["x"], "features": ["bag"], "labels": ["n"])", "bag", 1, "n"},
+      {"csv", "n,x,bag\n", CsvLine, "1,x,2\n",
+       R"("format": "csv", "dense": ["x"], "labels": ["n"],
               "features": [{"name": "bag", "separator": "|"}])",
-           "bag"},
-          {"criteo", "", CriteoLine, "1\tx\n", R"("format": "criteo")", "cat_0", 13}};
+       "bag", 1, "n"},
+      {"criteo", "", CriteoLine, "1\tx\n", R"("format": "criteo")", "cat_0", 13}};
 }
 
 std::string Lines(const Kind& kind, int begin, int end) {
@@ -57,10 +59,11 @@ std::string Lines(const Kind& kind, int begin, int end) {
 TrainConfig ConfigOf(const Kind& kind, const std::string& more = "") {
   return ParseTrainConfig(
       Format(R"({{"tables": [{{"name": "t", "rows": 50, "dim": 4, "features": ["{}"]}}],
-        "model": {{"type": "dlrm", "dense_in": {}, "dense_arch": [8, 4], "over_arch": [8, 1]}},
+        "model": {{"type": "dlrm", "dense_in": {}, "dense_arch": [8, 4], "over_arch": [8, 1],
+          "tasks": [{{"label": "{}", "loss": "mse"}}]}},
         "optimizer": {{"sparse": {{"name": "sgd", "lr": 0.1}}, "dense": {{"name": "sgd", "lr": 0.1}}}},
         "data": {{{}{}}}, "train": {{"batch_size": {}, "epochs": 3}}}})",
-             kind.feature, kind.dense, kind.data, more, kBatch),
+             kind.feature, kind.dense, kind.label, kind.data, more, kBatch),
       "ranks.json");
 }
 
