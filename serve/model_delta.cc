@@ -63,11 +63,10 @@ void CheckFollows(const ModelSpec& before, const ModelSpec& after, const std::st
                        before.tables.size(), after.tables.size()));
   for (size_t t = 0; t < before.tables.size(); ++t)
     CheckTableFollows(before.tables[t], after.tables[t], where);
-  using tessera::internal::Json;
-  const Json was = tessera::internal::ParseJson(ToJson(before)),
-             is = tessera::internal::ParseJson(ComparableJson(after, before));
+  const std::string was = ToJson(before), is = ComparableJson(after, before);
   if (was == is) return;
-  const Json first = Json::diff(was, is).front();
+  using tessera::internal::ParseJson;
+  const auto first = tessera::internal::Json::diff(ParseJson(was), ParseJson(is)).front();
   throw Error(
       Format("{}: it is of another model than version {}, whose model.json has another {}: "
              "tessera quantize writes it whole",

@@ -166,7 +166,7 @@ void DistributedModelParallel::StartBucket(Context& ctx) {
 std::vector<float> DistributedModelParallel::RanksWithGradients(Context& ctx) {
   if (has_ != had_) has_tensor_ = Tensor::From(ctx, had_ = has_);
   const Tensor ranks =
-      comm_.AllReduce(ctx, has_tensor_, ReduceOp::kSum, "gradients there are").Wait();
+      comm_.AllReduce(ctx, has_tensor_, ReduceOp::kSum, "ranks with gradients").Wait();
   const bool has_all = std::ranges::find(has_, 0.0f) == has_.end();
   return has_all ? has_ : ranks.ToVector<float>();  // a GPU is waited for where it must be
 }

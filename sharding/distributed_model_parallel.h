@@ -67,8 +67,8 @@ class DistributedModelParallel {
   DistributedModelParallelOptions options_;
   std::vector<Bucket> buckets_;  // from the last parameters to the first, as backward meets them
   size_t started_ = 0;           // buckets
-  // 1 for each parameter whose gradient this rank has sent, else 0; and the same as it was last
-  // put into a tensor.
+  // For each parameter 1 if this rank has a gradient of it in this step, else 0; had_ is what
+  // has_tensor_ holds.
   std::vector<float> has_, had_;
   Tensor has_tensor_;
 };

@@ -31,7 +31,8 @@ PointValues CriteoValues(const std::string& cap, const std::string& dim, const s
 // Calls of at most so many ids find caches as the calls before left them: what is timed is the
 // call.
 inline constexpr int64_t kSmallCall = 4096;
-// Topic::small_calls of those of which `which` says more.
+// The text of Topic::small_calls, which ends with `which`: "calls of at most 4096 ids with --api
+// module".
 std::string SmallCalls(const std::string& which);
 
 PoolingType ParsePooling(const std::string& mode);

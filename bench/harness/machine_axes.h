@@ -22,8 +22,7 @@ uint64_t SeedOf(const Point& point);
 void CheckMachineAxes(const Point& point);
 
 // While it lives, lookups and updates use the point's instruction set, and each of the context's
-// threads runs on a core of its own, if the point says so. Throws Error as
-// CheckMachineAxes does.
+// threads runs on a core of its own, if the point says so. Throws Error as CheckMachineAxes does.
 class PointMachine {
  public:
   PointMachine(Context& ctx, const Point& point);

@@ -213,8 +213,9 @@ void RowParser::AddMissing(const FeatureRule& rule, FeatureColumn& out) {
   if (rule.missing_row && rule.entry.weighted()) out.weights.push_back(1);
 }
 
-void RowParser::AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out,
-                       ItemCount& count) {
+void RowParser::AddItems(const FeatureRule& rule, const Items& items, FeatureColumn& out,
+                         ItemCount& count) {
+  const size_t first = out.ids.size();
   const auto add = [&](size_t begin, size_t end, ItemCount& counted) {
     if (begin == end) return;
     const size_t good =
@@ -228,6 +229,8 @@ void RowParser::AddIds(const FeatureRule& rule, const Items& items, FeatureColum
   add(0, kept.begin, cut);
   add(kept.begin, kept.end, count);
   add(kept.end, items.texts.size(), cut);
+  Keep(kept, first, out.ids);
+  if (rule.entry.weighted()) Keep(kept, first, out.weights);
 }
 
 RowParser::Items RowParser::CutWeights(const FeatureRule& rule, const Items& items,
@@ -295,12 +298,7 @@ void RowParser::AddBag(const FeatureRule& rule, FeatureColumn& out, ItemCount& c
     Items items = ItemsOf(rule.cell, rule.entry.separator, items_);
     if (!rule.entry.weight_after.empty()) items = CutWeights(rule, items, out);
     if (rule.weights) AddWeights(rule, items.texts.size(), out);
-    AddIds(rule, items, out, count);
-    if (rule.entry.drop_last > 0 || rule.entry.max_length) {
-      const KeptItems kept(rule.entry, items.texts.size());
-      Keep(kept, begin, out.ids);
-      if (rule.entry.weighted()) Keep(kept, begin, out.weights);
-    }
+    AddItems(rule, items, out, count);
     const auto ids = static_cast<int64_t>(out.ids.size() - begin);
     if (rule.max_ids && ids > *rule.max_ids)
       throw BadLine(

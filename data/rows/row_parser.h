@@ -59,7 +59,8 @@ class RowParser {
                   ItemCount& count);
   void AddBag(const FeatureRule& rule, FeatureColumn& out, ItemCount& count);
   void AddMissing(const FeatureRule& rule, FeatureColumn& out);
-  void AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out, ItemCount& count);
+  // Adds the ids of the items that are kept, and leaves their weights, which are there, alone.
+  void AddItems(const FeatureRule& rule, const Items& items, FeatureColumn& out, ItemCount& count);
   void AddWeights(const FeatureRule& rule, size_t count, FeatureColumn& out);
   // Adds the weights after the ids; returns the ids.
   Items CutWeights(const FeatureRule& rule, const Items& items, FeatureColumn& out);

@@ -1,12 +1,10 @@
 #include "serve/export/model_writer.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <set>
 
 #include "runtime/files/files.h"
 #include "runtime/files/safetensors.h"
@@ -27,7 +25,6 @@ using tessera::testing::OneExample;
 using tessera::testing::SmallModel;
 using tessera::testing::TempPath;
 using tessera::testing::WriteSmallModel;
-using ::testing::HasSubstr;
 
 std::vector<std::string> FilesIn(const std::string& directory) {
   std::vector<std::string> names;
@@ -144,149 +141,6 @@ Checkpoint WithNan(const SmallModel& small) {
     tensors.at(RankingModel::TableParameterName("b")).template data<float>()[7 * 4 + 1] =
         std::numeric_limits<float>::quiet_NaN();
   });
-}
-
-// ---- pruned tables
-
-// A request for the small model without these rows, as an unpruned model reads it: an id whose row
-// is gone is unknown.
-PredictRequest WithoutRows(const PredictRequest& request, const ServedModel& model,
-                           const std::vector<std::set<int64_t>>& kept) {
-  Context ctx({.threads = 1});
-  const KeyedJaggedTensor& kjt = request.features;
-  std::vector<int64_t> ids = kjt.values().To(ctx, DType::kI64).ToVector<int64_t>();
-  size_t feature = 0;
-  for (size_t t = 0; t < model.spec().tables.size(); ++t)
-    for (const std::string& name : model.spec().tables[t].features) {
-      EXPECT_EQ(kjt.keys()[feature], name);
-      const auto begin = kjt.offset_per_key()[feature], end = kjt.offset_per_key()[feature + 1];
-      for (int64_t i = begin; i < end; ++i) {
-        int64_t& id = ids[static_cast<size_t>(i)];
-        if (kept[t].count(id) == 0) id = -1;
-      }
-      ++feature;
-    }
-  return {.dense = request.dense,
-          .features = KeyedJaggedTensor::FromLengthsSync(kjt.keys(), Tensor::From(ctx, ids),
-                                                         kjt.lengths(ctx))};
-}
-
-// The `count` rows of the largest norms.
-std::set<int64_t> LargestRows(const SmallModel& small, const std::string& table, int64_t count) {
-  Context ctx({.threads = 1});
-  const Safetensors content = ReadSafetensors(ctx, small.checkpoint);
-  const Tensor& rows = content.tensors.at(RankingModel::TableParameterName(table));
-  std::vector<std::pair<double, int64_t>> norms;
-  for (int64_t r = 0; r < rows.dim(0); ++r) {
-    double sum = 0;
-    for (int64_t d = 0; d < rows.dim(1); ++d) {
-      const double x = rows.data<float>()[r * rows.dim(1) + d];
-      sum += x * x;
-    }
-    norms.emplace_back(-sum, r);
-  }
-  std::sort(norms.begin(), norms.end());
-  std::set<int64_t> kept;
-  for (int64_t i = 0; i < count; ++i) kept.insert(norms[static_cast<size_t>(i)].second);
-  return kept;
-}
-
-TEST(Model, APrunedOneSaysOfKeptIdsWhatTheWholeOneSays) {
-  const SmallModel small = MakeSmallModel("prune.safetensors");
-  Predictor whole(WriteSmallModel(small, "whole"));
-  const std::vector<std::set<int64_t>> kept = {
-      LargestRows(small, "a", 36), LargestRows(small, "b", 30), LargestRows(small, "c", 2)};
-  for (const RemapKind remap : {RemapKind::kArray, RemapKind::kHash}) {
-    Predictor pruned(WriteSmallModel(small, "pruned", {.prune = {.share = 0.4, .remap = remap}}));
-    const ModelSpec& spec = pruned.model()->spec();
-    EXPECT_EQ(spec.tables[0].rows, 36);
-    EXPECT_EQ(spec.tables[0].ids, 60);
-    EXPECT_EQ(spec.tables[0].remap, remap);
-    const std::vector<float> scores = pruned.Predict(small.request);
-    EXPECT_EQ(scores, whole.Predict(WithoutRows(small.request, *whole.model(), kept)));
-    EXPECT_NE(scores, small.scores);
-    EXPECT_GT(pruned.model()->counter(0).misses, 0);
-  }
-}
-
-TEST(Model, PrunedRowsReadTheDefaultRow) {
-  const SmallModel small = MakeSmallModel("prune_default.safetensors");
-  Predictor pruned(WriteSmallModel(small, "prune_default",
-                                   {.default_row = DefaultRow::kMean, .prune = {.share = 0.9}}));
-  const std::set<int64_t> kept = LargestRows(small, "a", 6);
-  int64_t gone = 0;
-  while (kept.count(gone) != 0) ++gone;
-  EXPECT_EQ(pruned.Predict(OneExample({{gone}, {}, {}, {}})),
-            pruned.Predict(OneExample({{1000}, {}, {}, {}})));
-  EXPECT_NE(pruned.Predict(OneExample({{gone}, {}, {}, {}})),
-            pruned.Predict(OneExample({{*kept.begin()}, {}, {}, {}})));
-}
-
-TEST(Model, RowsThatTrainingNeverMetAreFoundByTheirState) {
-  const SmallModel small = MakeSmallModel("untouched.safetensors");
-  const std::string directory = TempPath("untouched");
-  Context ctx({.threads = 1});
-  const Checkpoint checkpoint = ReadCheckpoint(small.checkpoint);
-  // Table c learns by SGD, which remembers nothing.
-  EXPECT_NE(ErrorOf([&] {
-              WriteModel(ctx, checkpoint, {}, directory, {.prune = {.untouched = true}});
-            }).find("no optimizer state says"),
-            std::string::npos);
-  const std::string b = RankingModel::TableParameterName("b");
-  const RowSource source = RowsOf(checkpoint, tessera::testing::SmallConfig())[1];
-  const Checkpoint changed =
-      ChangedCheckpoint(small.checkpoint, "untouched_rows.safetensors", [&](auto& tensors) {
-        const Tensor state = tensors.at(OptimizerStateName(b, "momentum1"));
-        state.data<float>()[3] = state.data<float>()[7] = 0;
-      });
-  const std::vector<int64_t> kept = KeptRows(ctx, changed, b, source, {.untouched = true});
-  EXPECT_EQ(std::count(kept.begin(), kept.end(), 3) + std::count(kept.begin(), kept.end(), 7), 0);
-  EXPECT_EQ(std::ssize(kept),
-            std::ssize(KeptRows(ctx, checkpoint, b, source, {.untouched = true})) - 2);
-}
-
-// In f16 the squares of small gradients are 0.
-TEST(Model, StatesOfF16DoNotSayWhichRowsTrainingMet) {
-  TrainConfig config = tessera::testing::SmallConfig();
-  config.tables[1].state_type = DType::kF16;
-  tessera::testing::ExportedRun run(config, "f16_states.safetensors");
-  run.Step();
-  const Checkpoint checkpoint = run.Save();
-  const std::string b = RankingModel::TableParameterName("b");
-  EXPECT_THAT(ErrorOf([&] {
-                KeptRows(run.ctx(), checkpoint, b, RowsOf(checkpoint, config)[1],
-                         {.untouched = true});
-              }),
-              HasSubstr("its optimizer's states are f16"));
-}
-
-TEST(Model, PruningByNormKeepsARowAtLeast) {
-  const SmallModel small = MakeSmallModel("norm.safetensors");
-  Context ctx({.threads = 1});
-  const Checkpoint checkpoint = ReadCheckpoint(small.checkpoint);
-  const RowSource source = RowsOf(checkpoint, tessera::testing::SmallConfig())[0];
-  const std::string a = RankingModel::TableParameterName("a");
-  EXPECT_EQ(KeptRows(ctx, checkpoint, a, source, {.max_norm = 0}).size(), 60u);
-  const std::vector<int64_t> one = KeptRows(ctx, checkpoint, a, source, {.max_norm = 1e9});
-  EXPECT_EQ(std::set<int64_t>(one.begin(), one.end()), LargestRows(small, "a", 1));
-  EXPECT_THROW(KeptRows(ctx, checkpoint, a, source, {.share = 1.5}), Error);
-  Predictor pruned(WriteSmallModel(small, "norm", {.prune = {.max_norm = 1e9}}));
-  EXPECT_EQ(pruned.model()->spec().tables[0].rows, 1);
-}
-
-TEST(Model, ARemapThatMakesNoSenseIsRefused) {
-  const SmallModel small = MakeSmallModel("bad_remap.safetensors");
-  for (const RemapKind remap : {RemapKind::kArray, RemapKind::kHash}) {
-    const std::string directory =
-        WriteSmallModel(small, "bad_remap", {.prune = {.share = 0.5, .remap = remap}});
-    const Predictor good(directory);
-    const std::string path = PathIn(directory, good.model()->spec().weights);
-    Context ctx({.threads = 1});
-    Safetensors content = ReadSafetensors(ctx, path);
-    content.tensors.at("remap.a").Fill(ctx, 30);  // there are rows 0 to 29
-    testing::RewriteModelFile(ctx, path, content);
-    EXPECT_NE(ErrorOf([&] { Predictor bad(directory); }).find("remap.a"), std::string::npos);
-  }
 }
 
 // ---- the dense part

@@ -359,31 +359,6 @@ TEST(RunPointsTest, AValueThatTheCaseDoesNotUseIsRefused) {
   }
 }
 
-TEST(CheckPointsTest, RefusesBeforeAnythingIsMade) {
-  Fake fake;
-  fake.topic.axes.push_back({"codec", {"int8"}, "how rows are stored"});
-  fake.topic.check = [](const Point& point) {
-    if (point.Text("dim") != "16") point.Text("codec");
-    if (point.Text("dim") == "7") throw Error("--dim 7: it is odd");
-  };
-  const auto error_of = [&](const AxisValues& flags) -> std::string {
-    try {
-      CheckPoints(fake.topic, PointsOf(fake.topic, "", flags));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
-  EXPECT_EQ(error_of({}), "no error");
-  EXPECT_EQ(error_of({{"codec", {"int4"}}, {"dim", {"16", "8"}}}), "no error") << "one reads it";
-  EXPECT_EQ(error_of({{"codec", {"int4"}}, {"threads", {"1"}}}),
-            "fake/codec=int4/1t: --codec int4: no case uses it; leave it out here (how rows are "
-            "stored)");
-  EXPECT_EQ(error_of({{"dim", {"16", "7"}}, {"threads", {"1"}}}),
-            "fake/dim=7/1t: --dim 7: it is odd");
-  EXPECT_TRUE(fake.log.empty());
-}
-
 TEST(RunPointsTest, ErrorsNameThePoint) {
   Fake fake;
   fake.check = [] { throw Error("output 3 is wrong"); };
