@@ -229,11 +229,6 @@ bool HoldsModel(const std::string& folder) {
   return std::filesystem::exists(PathIn(folder, serve::kModelFile));
 }
 
-// Whether the folder holds versions of a model, be they all withdrawn.
-bool HasHadVersions(const std::string& folder) {
-  return HoldsVersions(folder) || !WithdrawnIn(folder).empty();
-}
-
 // The directory that is written: --out, or its next version in a folder of versions.
 std::string DirectoryOf(const QuantizeFlags& flags, serve::WriteModelOptions& options) {
   if (const auto place = PlaceOfVersion(flags.out))

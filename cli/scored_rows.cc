@@ -49,6 +49,7 @@ RowInputs WithoutLabels(RowInputs inputs, RowPart part, const std::string& path)
   const auto& split = inputs.data.split;
   if (part == RowPart::kAll || !split || split->by != SplitBy::kTime) schema.time.clear();
   inputs.data.schema = std::make_shared<const DataSchema>(std::move(schema));
+  inputs.label_check = nullptr;
   return inputs;
 }
 
@@ -153,6 +154,7 @@ RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& 
   inputs_ = InputsOf(spec);
   tasks_ = TasksOf(spec.net, inputs_.data);
   num_labels_ = LabelsNeeded(tasks_, inputs_.data);
+  inputs_.label_check = LabelCheckOf(tasks_, inputs_.data);
 }
 
 RowScorer::RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
@@ -166,6 +168,7 @@ void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConf
   tasks_ = TasksOf(config.model, config.data);
   num_labels_ = LabelsNeeded(tasks_, config.data);
   inputs_ = RowInputsOf(config);
+  inputs_.label_check = LabelCheckOf(tasks_, inputs_.data);
   trainer_ = std::make_unique<Trainer>(*ctx_, config);
   trainer_->Load(checkpoint);
 }

@@ -1,7 +1,6 @@
 #include "comm/leader.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "runtime/base/hash.h"
 
@@ -9,12 +8,21 @@ namespace tessera {
 namespace {
 
 constexpr char kResult = 'r', kFailure = 'f';
-// Longer texts are compared by size and hash, and not shown.
+// Longer lines are named by size and hash, and not shown.
 constexpr size_t kShown = 120;
 
 std::string Summary(std::string_view text) {
   if (text.size() <= kShown) return Format("\"{}\"", text);
   return Format("{} bytes with hash {:016x}", text.size(), internal::HashOf(text));
+}
+
+// The line of `text` in which it first differs from `other`, another text.
+std::string_view FirstDifferentLine(std::string_view text, std::string_view other) {
+  const auto same = std::mismatch(text.begin(), text.end(), other.begin(), other.end()).first;
+  const auto differs = static_cast<size_t>(same - text.begin());
+  const size_t before = differs == 0 ? text.npos : text.rfind('\n', differs - 1);
+  const size_t begin = before == text.npos ? 0 : before + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 std::string RunGuarded(const std::function<std::string()>& fn) {
@@ -65,18 +73,22 @@ std::string InvokeOnRankAndBroadcastBytes(Communicator& comm, int rank, std::str
 }
 
 void CheckSameOnAllRanks(Communicator& comm, std::string_view name, std::string_view text) {
-  const std::vector<std::string> all = comm.GatherStringsSync(Summary(text), name);
+  const auto hash = Format("{} bytes with hash {:016x}", text.size(), internal::HashOf(text));
+  const std::vector<std::string> hashes = comm.GatherStringsSync(hash, name);
   std::string others;
-  std::optional<size_t> first;
-  for (size_t r = 1; r < all.size(); ++r) {
-    if (all[r] == all[0]) continue;
-    if (!first) first = r;
+  size_t first = 0;
+  for (size_t r = 1; r < hashes.size(); ++r) {
+    if (hashes[r] == hashes[0]) continue;
+    if (first == 0) first = r;
     others += (others.empty() ? "" : ", ") + std::to_string(r);
   }
-  TESSERA_CHECK(!first,
-                "{}: not the same on all ranks: rank 0 has {}, rank {} has {} (ranks that "
-                "differ from rank 0: {})",
-                name, all[0], first.value_or(0), all[first.value_or(0)], others);
+  if (first == 0) return;
+  const std::vector<std::string> all = comm.GatherStringsSync(std::string(text), name);
+  TESSERA_FAIL(
+      "{}: not the same on all ranks: rank 0 has {}, rank {} has {} (ranks that differ from rank "
+      "0: {})",
+      name, Summary(FirstDifferentLine(all[0], all[first])), first,
+      Summary(FirstDifferentLine(all[first], all[0])), others);
 }
 
 }  // namespace tessera

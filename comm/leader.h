@@ -66,8 +66,8 @@ auto InvokeOnRankAndBroadcastResult(Communicator& comm, int rank, std::string_vi
 }
 
 // Throws Error, on every rank, unless every rank has the same `text` (a plan, the build of the
-// library): says which ranks have another one than rank 0, and what both have, if that is short.
-// Every rank calls. `name` is the same on all.
+// library): says which ranks have another one than rank 0, and shows the first line that differs,
+// or, if that is long, its size and hash. Every rank calls. `name` is the same on all.
 void CheckSameOnAllRanks(Communicator& comm, std::string_view name, std::string_view text);
 
 }  // namespace tessera

@@ -13,6 +13,7 @@
 #include "sharding/part_init.h"
 #include "sharding/plan/column_cuts.h"
 #include "sharding/plan/plan_json.h"
+#include "sharding/sharded_settings.h"
 
 namespace tessera {
 namespace {
@@ -85,6 +86,8 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
       options_(std::move(options)),
       layout_(MakeLayout(tables_, sent_features_, plan_, poolings, options_.sharding)) {
   TESSERA_CHECK_EQ(poolings.size(), tables_.size(), "poolings, one a table");
+  CheckSameOnAllRanks(comm_, "the settings of sharded tables",
+                      internal::SettingsText(tables_, poolings, features_, options_));
   CheckReplicasStartAlike(ctx, comm_, *layout_);
   for (BaseEmbeddingConfig& table : tables_)
     table.location = LocationUnder(plan_.tables.at(table.name).kernel, table.location);

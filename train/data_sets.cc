@@ -47,7 +47,7 @@ bool IsCheapToCount(const std::vector<std::string>& paths) {
 // Inputs whose labels the model's tasks learn.
 RowInputs TrainedInputsOf(const TrainConfig& config) {
   RowInputs inputs = RowInputsOf(config);
-  if (config.data.schema != nullptr) inputs.label_check = LabelCheckOf(config.model, config.data);
+  inputs.label_check = LabelCheckOf(TasksOf(config.model, config.data), config.data);
   return inputs;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "runtime/base/joined.h"
 
@@ -90,15 +91,14 @@ void CheckClicks(const std::vector<TrainTask>& tasks, const Batch& batch) {
   }
 }
 
-LabelCheck LabelCheckOf(const RankingNetConfig& model, const DataConfig& data) {
-  if (LabelNames(data).empty()) return nullptr;
-  std::vector<TrainTask> clicks = TasksOf(model, data);
-  std::erase_if(clicks, [](const TrainTask& task) {
+LabelCheck LabelCheckOf(std::vector<TrainTask> tasks, const DataConfig& data) {
+  if (data.schema == nullptr || LabelNames(data).empty()) return nullptr;
+  std::erase_if(tasks, [](const TrainTask& task) {
     return task.task.loss != TaskLoss::kBce || task.label < 0;
   });
-  if (clicks.empty()) return nullptr;
-  return [clicks](const float* labels) -> std::optional<BadLabel> {
-    for (const TrainTask& task : clicks) {
+  if (tasks.empty()) return nullptr;
+  return [tasks = std::move(tasks)](const float* labels) -> std::optional<BadLabel> {
+    for (const TrainTask& task : tasks) {
       const float* const label = labels + task.label;
       const float* const where = task.where < 0 ? nullptr : labels + task.where;
       if (RowCounts(label, where) && !IsClick(*label))

@@ -54,7 +54,7 @@ struct TaskExamples {
   ScoredExamples view() const { return {predictions, labels, weights}; }
 };
 // Finds labels of rows of text that CheckClicks would refuse; null where there are none to refuse.
-LabelCheck LabelCheckOf(const RankingNetConfig& model, const DataConfig& data);
+LabelCheck LabelCheckOf(std::vector<TrainTask> tasks, const DataConfig& data);
 // predictions [B] or [B, tasks] of the batch. Throws Error as CheckClicks does.
 TaskExamples ExamplesOfTask(const TrainTask& task, const Tensor& predictions, int64_t column,
                             const Batch& batch);

@@ -125,6 +125,29 @@ std::optional<double> RowShare::Before(int64_t row) const {
   return std::lerp(*before, *end, std::min(part, 1.0));
 }
 
+void RowBlock::Clear(const RowColumns& layout, int64_t room) {
+  const auto begin = [](auto& column, int64_t capacity) {
+    column.clear();
+    column.reserve(static_cast<size_t>(capacity));
+  };
+  features.resize(layout.keys.size());
+  for (FeatureColumn& column : features) {
+    begin(column.ids, room);
+    column.weights.clear();
+    begin(column.ends, room);
+  }
+  begin(dense, room * layout.dense);
+  begin(labels, room * layout.labels);
+  weight.clear();
+  time.clear();
+  begin(numbers, room);
+  items.assign(features.size(), {});
+  skipped.clear();
+  lines.reset();
+  share = {};
+  error.clear();
+}
+
 void RowBlock::Truncate(const RowColumns& layout) {
   const auto count = static_cast<size_t>(rows());
   for (FeatureColumn& column : features) {

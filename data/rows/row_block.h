@@ -58,6 +58,8 @@ struct RowBlock {
   std::string error;  // of the line after the last row; "": none
 
   int64_t rows() const { return static_cast<int64_t>(numbers.size()); }
+  // Removes all rows, and makes room for so many. It keeps its memory.
+  void Clear(const RowColumns& layout, int64_t room);
   // Takes back what was added of a row that is not whole.
   void Truncate(const RowColumns& layout);
 };

@@ -85,31 +85,6 @@ std::string ExpectedKnown(const FeatureRule& rule) {
 
 }  // namespace
 
-void RowParser::Begin(RowBlock& block, int64_t rows) const {
-  const RowColumns& layout = rules_->layout();
-  const auto room = static_cast<size_t>(rows);
-  const auto begin = [](auto& column, size_t numbers) {
-    column.clear();
-    column.reserve(numbers);
-  };
-  block.features.resize(rules_->features().size());
-  for (FeatureColumn& column : block.features) {
-    begin(column.ids, room);
-    column.weights.clear();
-    begin(column.ends, room);
-  }
-  begin(block.dense, room * static_cast<size_t>(layout.dense));
-  begin(block.labels, room * static_cast<size_t>(layout.labels));
-  block.weight.clear();
-  block.time.clear();
-  begin(block.numbers, room);
-  block.items.assign(block.features.size(), {});
-  block.skipped.clear();
-  block.lines.reset();
-  block.share = {};
-  block.error.clear();
-}
-
 // ---- cells
 
 RowParser::Items RowParser::ItemsOf(size_t cell, const std::string& separator,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/rows/line_cells.h"
+#include "data/rows/row_block.h"
 #include "data/rows/row_rules.h"
 
 namespace tessera {
@@ -16,8 +17,8 @@ class RowParser {
  public:
   explicit RowParser(std::shared_ptr<const RowRules> rules) : rules_(std::move(rules)) {}
 
-  // Empties a block, for Append, and makes room for so many rows. It keeps its memory.
-  void Begin(RowBlock& block, int64_t rows) const;
+  // Empties a block, for Append, and makes room for so many rows.
+  void Begin(RowBlock& block, int64_t rows) const { block.Clear(rules_->layout(), rows); }
   // Adds the rows with these numbers, a column after the other, which is faster than a row after
   // the other. Throws BadLine where a line is bad, of several bad ones for any, and adds nothing
   // then. REQUIRES: as many numbers as lines.

@@ -222,6 +222,14 @@ for command in "predict tasks.model" "evaluate tasks.safetensors"; do
   fails_saying "unknown.csv:1: there is no column 'clicked'" $command --data unknown.csv
   has err "; tessera predict --no-labels scores rows without labels"
 done
+awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "clicked") c = i }
+  NR == 6 { $c = 3 } { print }' own.csv >clicks.csv
+for command in "predict tasks.model" "evaluate tasks.safetensors"; do
+  fails_saying "(clicked): expected a label from 0 to 1, as task" $command --data clicks.csv
+  has err "clicks.csv:6: column"
+  run 0 $command --data clicks.csv --skip-bad-lines
+done
+run 0 predict tasks.model --data clicks.csv --no-labels
 sed 's/"clicked": [01], //' own.jsonl >unknown.jsonl
 python3 - <<'PY'
 import json

@@ -1,5 +1,7 @@
 #include "tests/comm/suite_groups.h"
 
+#include <algorithm>
+
 #include "comm/leader.h"
 #include "tests/comm/suite_values.h"
 
@@ -100,6 +102,16 @@ void SameOnAll(Communicator& comm, Context&) {
     EXPECT_NE(std::string(error.what())
                   .find("build: not the same on all ranks: rank 0 has \"1.0\", rank " + last +
                         " has \"1.1\""),
+              std::string::npos)
+        << error.what();
+  }
+  const std::string long_text(200, 's');
+  try {
+    CheckSameOnAllRanks(comm, "settings",
+                        long_text + "\nlr " + std::to_string(std::min(comm.rank(), 1)) + "\nend");
+    ADD_FAILURE() << "expected Error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 0 has \"lr 0\", rank 1 has \"lr 1\""),
               std::string::npos)
         << error.what();
   }

@@ -6,7 +6,10 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "comm/local_communicator.h"
 #include "tests/sharding/testing/sharded_runs.h"
@@ -186,6 +189,39 @@ TEST_P(ShardedTablesTest, DifferentPlansAreNamed) {
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("sharding plan"), std::string::npos) << error.what();
+  }
+}
+
+TEST_P(ShardedTablesTest, DifferentSettingsAreNamed) {
+  struct Difference {
+    std::function<void(BaseEmbeddingConfig&, ShardedTablesOptions&)> make;
+    std::string named;
+  };
+  const std::vector<Difference> differences = {
+      {[](auto& table, auto&) { table.optimizer = Sgd{.lr = 0.25f}; },
+       "rank 0 has \"table t0: lr 0.125\", rank 1 has \"table t0: lr 0.25\""},
+      {[](auto& table, auto&) { table.data_type = DType::kF16; }, "table t0: data_type f16"},
+      {[](auto&, auto& options) { options.sharding.gradient_division = false; },
+       "\"gradient_division true\", rank 1 has \"gradient_division false\""},
+  };
+  for (const Difference& difference : differences) {
+    try {
+      RunLocalRanks(2, [&](Communicator& comm) {
+        Context own({.device = device(), .threads = 1});
+        std::vector<BaseEmbeddingConfig> configs;
+        for (const TestTable& t : Tables()) configs.push_back(ConfigOf({}, t));
+        configs[0].optimizer = Sgd{.lr = 0.125f};
+        ShardedTablesOptions options;
+        if (comm.rank() == 1) difference.make(configs[0], options);
+        const std::vector<PoolingType> poolings(configs.size(), PoolingType::kSum);
+        ShardedTables tables(own, comm, configs, poolings, Features(),
+                             PlanOf({.type = 1, .world = 2}), options);
+      });
+      FAIL() << "expected an error with " << difference.named;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(difference.named), std::string::npos)
+          << error.what();
+    }
   }
 }
 

@@ -121,6 +121,10 @@ std::vector<int64_t> WithdrawnIn(const std::string& folder) {
   return withdrawn;
 }
 
+bool HasHadVersions(const std::string& folder) {
+  return HoldsVersions(folder) || !WithdrawnIn(folder).empty();
+}
+
 void CheckHasVersionsLeft(const std::string& folder) {
   const std::vector<int64_t> withdrawn = WithdrawnIn(folder);
   if (withdrawn.empty()) return;

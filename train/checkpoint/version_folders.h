@@ -35,6 +35,8 @@ std::string ListedVersions(const std::vector<VersionFolder>& versions);
 bool HoldsVersions(const std::string& folder);
 // The numbers of the versions in a folder that were taken back, the oldest first.
 std::vector<int64_t> WithdrawnIn(const std::string& folder);
+// Whether the folder holds versions, or held some that were taken back.
+bool HasHadVersions(const std::string& folder);
 // Throws Error, which says what to do, for a folder of versions that were all taken back.
 // REQUIRES: a folder without versions.
 void CheckHasVersionsLeft(const std::string& folder);
