@@ -329,9 +329,9 @@ void AddCodecFlags(Command command, QuantizeFlags& f) {
           .Value("TABLE=CODEC");
   Flag budget = command
                     .Add("--budget", f.budget,
-                         "Choose each table's codec so that all together take at most "
-                         "this fraction of their size "
-                         "as f32, with the smallest error")
+                         "Choose each table's codec, of int2, int4, int8, f16 and f32, so that all "
+                         "together take at most this fraction of their size as f32, with the "
+                         "smallest error")
                     .Excludes(bits)
                     .Excludes(codec)
                     .Excludes(tables)

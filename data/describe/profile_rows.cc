@@ -126,7 +126,7 @@ bool TakeItems(const DataSchema& schema, ColumnProfile& column) {
 
 void FirstLook(const ProfileOptions& options, const std::vector<std::string>& names,
                RowsProfile& profile) {
-  std::vector<std::vector<std::string>> texts(names.size());
+  std::vector<std::vector<std::string>> texts(names.size()), items(names.size());
   RowWalk walk(options, profile.files, names);
   int64_t rows = 0;
   walk.Run([&](const LineCells& line) {
@@ -134,7 +134,7 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
       if (line.cells[i].kind == LineCell::Kind::kText)
         texts[i].emplace_back(line.cells[i].text());
       else if (line.cells[i].kind == LineCell::Kind::kList)
-        for (const std::string_view item : line.ItemsOf(line.cells[i])) texts[i].emplace_back(item);
+        for (const std::string_view item : line.ItemsOf(line.cells[i])) items[i].emplace_back(item);
     return ++rows < kFirstLook;
   });
   for (size_t i = 0; i < names.size(); ++i) {
@@ -142,7 +142,8 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
     column.name = names[i];
     if (options.schema != nullptr && TakeItems(*options.schema, column)) continue;
     column.separator = GuessSeparator(texts[i], profile.files.delimiter);
-    column.weight_after = GuessWeightMark(texts[i], column.separator);
+    column.weight_after = items[i].empty() ? GuessWeightMark(texts[i], column.separator)
+                                           : GuessWeightMark(items[i], "");
   }
 }
 

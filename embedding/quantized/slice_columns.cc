@@ -31,13 +31,6 @@ bool IsAffine(RowReading reading) {
          reading == RowReading::kAffine2;
 }
 
-// Columns between which a row can be cut.
-int64_t StepOf(RowReading reading) {
-  if (reading == RowReading::kMx4) return kMx4Group;
-  const int64_t bits = BitsOf(reading);
-  return bits < 8 ? 8 / bits : 1;
-}
-
 // The byte at which the codes of `column` begin. REQUIRES: a multiple of the step.
 int64_t ByteOf(const RowLayout& layout, const RowCodec& codec, int64_t column) {
   if (layout.reading == RowReading::kMx4) return column == 0 ? 0 : UnpaddedRowBytes(codec, column);
@@ -51,10 +44,17 @@ void CopyBytes(Context& ctx, const Tensor& from, int64_t from_byte, const Tensor
 
 }  // namespace
 
+int64_t ColumnStep(const RowCodec& codec) {
+  const RowReading reading = LayoutOf(codec, kMx4Group).reading;
+  if (reading == RowReading::kMx4) return kMx4Group;
+  const int64_t bits = BitsOf(reading);
+  return bits < 8 ? 8 / bits : 1;
+}
+
 Tensor SliceColumns(Context& ctx, const RowCodec& codec, const Tensor& rows, int64_t dim,
                     int64_t column, int64_t columns) {
   const RowLayout from = LayoutOf(codec, dim), to = LayoutOf(codec, columns);
-  const int64_t step = StepOf(from.reading), end = column + columns;
+  const int64_t step = ColumnStep(codec), end = column + columns;
   TESSERA_CHECK(0 <= column && end <= dim, "columns {} to {} of rows of {}", column, end, dim);
   TESSERA_CHECK(column % step == 0 && (end % step == 0 || end == dim),
                 "columns {} to {} of {} rows: they are cut at multiples of {} only", column, end,

@@ -3,10 +3,16 @@
 // Columns of stored rows, as stored rows of their own: the codes of these columns, and the whole
 // row's scale and bias (mx4: the exponents of its groups), so that every number decodes to the bits
 // that it has in the whole row.
+#include <cstdint>
+
+#include "quant/row_codec.h"
 #include "quant/row_layout.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
+
+// Rows of the codec are cut in front of columns that are multiples of this.
+int64_t ColumnStep(const RowCodec& codec);
 
 // rows: u8 [E, RowBytes(codec, dim)] on ctx's device -> u8 [E, RowBytes(codec, columns)]. Throws
 // Error for columns outside the row, for a width that the codec does not take, and for a first

@@ -34,6 +34,12 @@ void CheckServable(const QuantizedTable& table, const TableSharding& sharding) {
       sharding.kernel == ComputeKernel::kDense || sharding.kernel == ComputeKernel::kFused,
       "table {}: kernel {}; rows that are only read are kept on the host by a rank of the host",
       table.name, sharding.kernel);
+  const int64_t step = ColumnStep(table.codec);
+  for (const Shard& shard : sharding.shards)
+    TESSERA_CHECK(shard.column_offset % step == 0,
+                  "table {}: its plan ({}) cuts it in front of column {}; rows of {} are cut at "
+                  "multiples of {} only",
+                  table.name, ToString(sharding.type), shard.column_offset, table.codec, step);
 }
 
 // The shard as it is stored: the default row lies behind the last rows.

@@ -197,6 +197,16 @@ TEST(ProfileRows, HashedIdsHaveTenRowsEach) {
   EXPECT_GT(rows.size(), 180);
 }
 
+TEST(ProfileRows, ItemsOfJsonListsHaveNoSeparator) {
+  std::string text;
+  for (int i = 0; i < 40; ++i)
+    text += Format("{{\"tags\": [\"7 {}\", \"3 {}\"], \"ids\": \"7 {}\"}}\n", i % 5, i % 7, i % 5);
+  const RowsProfile profile = Profile("lists.jsonl", text);
+  EXPECT_EQ(Column(profile, "tags").separator, "");
+  EXPECT_EQ(Column(profile, "tags").items, 80);
+  EXPECT_EQ(Column(profile, "ids").separator, " ");
+}
+
 TEST(ProfileRows, LinesOfJsonMayLackKeysAndHoldLists) {
   const RowsProfile profile =
       Profile("rows.jsonl",
