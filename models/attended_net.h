@@ -27,7 +27,6 @@ class AttendedNet final : public RankingNet {
               const std::vector<PooledFeature>& features);
 
   Variable Forward(Context& ctx, const Variable& dense, const Variable& pooled) const override;
-  bool gives_probabilities() const override { return net_->gives_probabilities(); }
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 
  private:

@@ -15,8 +15,7 @@ std::optional<LinearLayer> MakeLayer(Context& ctx, bool wanted, int64_t in, int6
 
 SimpleDeepFmNet::SimpleDeepFmNet(Context& ctx, const RankingNetConfig& config, int64_t num_features,
                                  int64_t dim)
-    : config_(config),
-      lower_(MakeLayer(ctx, config.dense_in > 0, config.dense_in, config.hidden)),
+    : lower_(MakeLayer(ctx, config.dense_in > 0, config.dense_in, config.hidden)),
       to_dim_(MakeLayer(ctx, config.dense_in > 0, config.hidden, dim)),
       deep_(ctx, (num_features + (lower_ ? 1 : 0)) * dim, config.deep_fm_dim),
       over_(ctx, (lower_ ? dim : 0) + config.deep_fm_dim + 1, config.num_tasks()) {}
@@ -31,8 +30,7 @@ Variable SimpleDeepFmNet::Forward(Context& ctx, const Variable& dense,
   const Variable v = JoinedRows(ctx, v_parts);
   parts.push_back(deep_.ForwardRelu(ctx, v));
   parts.push_back(FactorizationMachine(ctx, v));
-  const Variable outputs = over_.Forward(ctx, Concat(ctx, parts, 1));
-  return AsOutputs(ctx, Predictions(ctx, config_, outputs, /*outputs_are_probabilities=*/false));
+  return AsOutputs(ctx, over_.Forward(ctx, Concat(ctx, parts, 1)));
 }
 
 void SimpleDeepFmNet::AppendParameters(const std::string& prefix,

@@ -3,9 +3,9 @@
 // SimpleDeepFMNN's dense half (torchrec/models/deepfm.py): with d the dense features through two
 // layers to D numbers and v = [d, pooled],
 //
-//   y = sigmoid(linear([d, ReLU(linear(v)), FM(v)]))    a probability
+//   y = linear([d, ReLU(linear(v)), FM(v)])
 //
-// of each task by bce; of a task by mse without the sigmoid. Without dense features there is no d.
+// for each task, of which SimpleDeepFMNN takes the sigmoid. Without dense features there is no d.
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,11 +24,9 @@ class SimpleDeepFmNet final : public RankingNet {
   SimpleDeepFmNet(Context& ctx, const RankingNetConfig& config, int64_t num_features, int64_t dim);
 
   Variable Forward(Context& ctx, const Variable& dense, const Variable& pooled) const override;
-  bool gives_probabilities() const override { return true; }
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 
  private:
-  RankingNetConfig config_;
   std::optional<LinearLayer> lower_, to_dim_;
   LinearLayer deep_, over_;
 };

@@ -113,8 +113,7 @@ Variable RankingModel::LossOf(Context& ctx, const Variable& outputs, TaskLoss lo
                               const Tensor& labels, const Tensor& weights,
                               const LossOver& over) const {
   if (loss == TaskLoss::kMse) return Mse(ctx, outputs, labels, weights, over);
-  return gives_probabilities() ? Bce(ctx, outputs, labels, weights, over)
-                               : BceWithLogits(ctx, outputs, labels, weights, over);
+  return BceWithLogits(ctx, outputs, labels, weights, over);
 }
 
 Variable RankingModel::Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
@@ -144,7 +143,7 @@ Variable RankingModel::LossOfTask(Context& ctx, const Variable& outputs, size_t 
 
 Tensor RankingModel::Probabilities(Context& ctx, const Variable& outputs) const {
   const NoGrad no_grad(ctx);
-  return Predictions(ctx, config_.net, outputs, gives_probabilities()).value();
+  return Predictions(ctx, config_.net, outputs).value();
 }
 
 void RankingModel::AppendDenseParameters(const std::string& prefix,

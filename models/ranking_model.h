@@ -49,8 +49,8 @@ class RankingModel : public EmbeddingModel {
   RankingModel(Context& ctx, RankingModelConfig config,
                const std::optional<ModelSharding>& sharding = {});
 
-  // dense [B, dense_in], features with stride B -> [B] of one task, [B, tasks] of several: logits,
-  // or probabilities, and the numbers of tasks by mse.
+  // dense [B, dense_in], features with stride B -> [B] of one task, [B, tasks] of several: logits
+  // of tasks by bce, and the numbers of tasks by mse.
   Variable Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features);
   // The features that Pool takes: sequences split into their positions, all others as they are. On
   // a GPU the host waits if there are sequences to split. Forward does the same unless it is done.
@@ -75,7 +75,6 @@ class RankingModel : public EmbeddingModel {
   // Returns predictions from Forward's outputs, [B] of one task, [B, tasks] of several:
   // probabilities, or the numbers themselves for tasks by mse. Not recorded.
   Tensor Probabilities(Context& ctx, const Variable& outputs) const;
-  bool gives_probabilities() const { return net_->gives_probabilities(); }
 
   const RankingModelConfig& config() const { return config_; }
   static constexpr char kTablePrefix[] = "sparse_arch.embedding_bag_collection.embedding_bags.";

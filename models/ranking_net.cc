@@ -65,11 +65,9 @@ Variable AnswerOfTask(Context& ctx, const Variable& answers, size_t task) {
   return Reshape(ctx, Narrow(ctx, answers, 1, static_cast<int64_t>(task), 1), {answers.dim(0)});
 }
 
-Variable Predictions(Context& ctx, const RankingNetConfig& config, const Variable& outputs,
-                     bool outputs_are_probabilities) {
+Variable Predictions(Context& ctx, const RankingNetConfig& config, const Variable& outputs) {
   const auto is_bce = [&](size_t task) { return config.loss_of(task) == TaskLoss::kBce; };
   const auto count = static_cast<size_t>(config.num_tasks());
-  if (outputs_are_probabilities) return outputs;
   const bool towers = config.type == RankingModelType::kTwoTower;
   size_t clicks = 0;
   for (size_t t = 0; t < count; ++t) clicks += is_bce(t) ? 1 : 0;

@@ -15,10 +15,9 @@ namespace tessera {
 
 class RankingNet : public Module {
  public:
-  // dense [B, dense_in], pooled [B, ΣD] -> [B] of one task, or [B, tasks]. Of a task by bce these
-  // are logits, or probabilities. Two towers: [B, 2·E] (tower_net.h).
+  // dense [B, dense_in], pooled [B, ΣD] -> [B] of one task, or [B, tasks]: logits of tasks by bce.
+  // Two towers: [B, 2·E] (tower_net.h).
   virtual Variable Forward(Context& ctx, const Variable& dense, const Variable& pooled) const = 0;
-  virtual bool gives_probabilities() const { return false; }
 };
 
 // Prefix of the names of a ranking model's position weights.
@@ -44,8 +43,7 @@ Variable OutputOfTask(Context& ctx, const RankingNetConfig& config, const Variab
 Variable AnswerOfTask(Context& ctx, const Variable& answers, size_t task);
 // The answers of a net to each task, [B] of one task, [B, tasks] of several: probabilities of tasks
 // by bce, else the numbers themselves, which are dot products of two towers.
-Variable Predictions(Context& ctx, const RankingNetConfig& config, const Variable& outputs,
-                     bool outputs_are_probabilities);
+Variable Predictions(Context& ctx, const RankingNetConfig& config, const Variable& outputs);
 
 }  // namespace tessera
 #endif  // TESSERA_MODELS_RANKING_NET_H_

@@ -28,8 +28,7 @@ Tensor DensePart::position_weights(const std::string& feature) const {
 }
 
 Tensor DensePart::Predict(Context& ctx, const Tensor& dense, const Tensor& pooled) const {
-  return Predictions(ctx, config_, net_->Forward(ctx, dense, pooled), net_->gives_probabilities())
-      .value();
+  return Predictions(ctx, config_, net_->Forward(ctx, dense, pooled)).value();
 }
 
 }  // namespace tessera::serve

@@ -34,12 +34,11 @@ std::string OptionsText(const ShardedTablesOptions& options) {
   const ShardingOptions& sharding = options.sharding;
   const std::string seed =
       options.rounding_seed ? std::to_string(*options.rounding_seed) : "of the context";
-  std::string text =
-      Format("weighted {}\nmax_gradient {}\noutput_type {}\nrounding_seed {}\n", options.weighted,
-             options.max_gradient, options.output_type, seed);
-  text += Format("codecs {}\ngradient_division {}\ndedup_ids {}\nroute {}\n",
-                 ToString(sharding.codecs), sharding.gradient_division,
-                 ToString(sharding.dedup_ids), ToString(sharding.route));
+  std::string text = Format("weighted {}\nmax_gradient {}\noutput_type {}\nrounding_seed {}\n",
+                            options.weighted, options.max_gradient, options.output_type, seed);
+  text +=
+      Format("codecs {}\ngradient_division {}\ndedup_ids {}\nroute {}\n", ToString(sharding.codecs),
+             sharding.gradient_division, ToString(sharding.dedup_ids), ToString(sharding.route));
   for (size_t t = 0; t < sharding.num_parts.size(); ++t)
     text += Format("num_parts[{}] {}\n", t, sharding.num_parts[t]);
   return text;

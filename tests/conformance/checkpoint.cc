@@ -20,7 +20,8 @@ Answer RunCheckpoint(Context& ctx, const Case& c) {
   model.LoadStateDict(ctx, tensors);
   Answer answer;
   answer.tensors["logits"] =
-      model.Forward(ctx, c.input("dense"), ReadKjt(c, "kjt", /*weights_grad=*/false)).value();
+      TorchRecOutputs(ctx, model, c.input("dense"), ReadKjt(c, "kjt", /*weights_grad=*/false))
+          .value();
   return answer;
 }
 

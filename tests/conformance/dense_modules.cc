@@ -1,6 +1,7 @@
 #include "tests/conformance/dense_modules.h"
 
 #include "embedding/config/pooling.h"
+#include "runtime/ops/activation.h"
 
 namespace tessera::conformance {
 
@@ -57,6 +58,12 @@ RankingModelConfig ReadRankingModel(const Case& c) {
                   .branch2 = sizes("branch2"),
                   .hidden = size("hidden"),
                   .deep_fm_dim = size("deep_fm_dim")}};
+}
+
+Variable TorchRecOutputs(Context& ctx, RankingModel& model, const Variable& dense,
+                         const KeyedJaggedTensor& features) {
+  const Variable logits = model.Forward(ctx, dense, features);
+  return model.config().net.type == RankingModelType::kDeepFm ? Sigmoid(ctx, logits) : logits;
 }
 
 TwoTowerConfig ReadTwoTower(const Case& c) {

@@ -14,6 +14,9 @@ DenseOptimizerConfig ReadDenseOptimizer(const std::string& optimizer, const Json
 
 // attrs.tables and attrs.arch of the kinds model and checkpoint.
 RankingModelConfig ReadRankingModel(const Case& c);
+// The outputs of TorchRec's model: SimpleDeepFMNN's are the probabilities of RankingModel's logits.
+Variable TorchRecOutputs(Context& ctx, RankingModel& model, const Variable& dense,
+                         const KeyedJaggedTensor& features);
 // REQUIRES: attrs.model is two_tower.
 TwoTowerConfig ReadTwoTower(const Case& c);
 

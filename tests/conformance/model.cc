@@ -115,7 +115,7 @@ Answer RunModel(Context& ctx, const Case& c) {
   RankingModel model(ctx, std::move(config));
   return Train(ctx, c, model, [&](int64_t step) -> Step {
     const Variable outputs =
-        model.Forward(ctx, StepOf(ctx, c.input("dense"), step), ReadBatch(ctx, c, step));
+        TorchRecOutputs(ctx, model, StepOf(ctx, c.input("dense"), step), ReadBatch(ctx, c, step));
     return {outputs, LossOf(ctx, loss, outputs, StepOf(ctx, c.input("labels"), step))};
   });
 }

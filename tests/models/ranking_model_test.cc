@@ -122,6 +122,19 @@ TEST_P(RankingModelTest, EveryTypeLearns) {
   }
 }
 
+TEST_P(RankingModelTest, AnswersHaveGradientsHoweverWrongTheyAre) {
+  for (const RankingModelConfig& config : AllTypes()) {
+    Context ctx({.device = device()});
+    const RankingModel model(ctx, config);
+    const Variable outputs(Tensor::From<float>(ctx, {60, -60}), /*requires_grad=*/true);
+    Tape tape(ctx);
+    const Variable loss = model.Loss(ctx, outputs, Tensor::From<float>(ctx, {0, 1}));
+    tape.Backward(loss);
+    EXPECT_EQ(loss.value().ToVector<float>()[0], 60) << ToString(config.net.type);
+    EXPECT_EQ(outputs.grad().ToVector<float>(), (std::vector<float>{0.5f, -0.5f}));
+  }
+}
+
 // These models without dense features, or with two tasks, of which one is by mse.
 std::vector<RankingModelConfig> WithoutDense() {
   std::vector<RankingModelConfig> configs = AllTypes();

@@ -42,7 +42,7 @@ TrainConfig ConfigOf(RankingModelType type) {
   TrainConfig config = testing::SmallConfig();
   config.batch_size = 256;
   for (EmbeddingBagConfig& table : config.tables) table.optimizer = RowwiseAdagrad{0.1f};
-  if (type == RankingModelType::kDeepFm)  // gives probabilities
+  if (type == RankingModelType::kDeepFm)
     config.model = {.type = type, .dense_in = config.model.dense_in, .hidden = 8, .deep_fm_dim = 8};
   return ParseTrainConfig(ToJson(config), "example_weights_test");
 }

@@ -18,7 +18,7 @@ namespace {
 // the new numbers, which the test prints.
 const std::map<RankingModelType, std::string> kChecksums = {
     {RankingModelType::kDlrm, "1648498993"},          {RankingModelType::kDlrmDcn, "72026248"},
-    {RankingModelType::kDlrmProjection, "978127061"}, {RankingModelType::kDeepFm, "1730237364"},
+    {RankingModelType::kDlrmProjection, "978127061"}, {RankingModelType::kDeepFm, "650050515"},
     {RankingModelType::kMmoe, "3055850589"},          {RankingModelType::kPle, "95078306"},
     {RankingModelType::kTwoTower, "1734922362"}};
 
