@@ -83,6 +83,9 @@ void CheckOptions(const internal::TablesState& state) {
   const DType output = state.options.output_type;
   TESSERA_CHECK(output == DType::kF32 || output == DType::kF16 || output == DType::kBF16,
                 "outputs of type {}; expected f32, f16 or bf16", output);
+  TESSERA_CHECK(state.options.max_gradient >= 0,
+                "max_gradient {}; expected 0, which clamps nothing, or a number above",
+                state.options.max_gradient);
   for (const EmbeddingTable& table : state.tables)
     TESSERA_CHECK(!state.options.weighted || !IsSequence(table),
                   "table {}: sequences (pooling NONE) take no per-sample weights",

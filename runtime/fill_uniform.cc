@@ -1,5 +1,7 @@
 #include "runtime/fill_uniform.h"
 
+#include <cmath>
+
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 #include "runtime/recorded_step.h"
@@ -17,6 +19,8 @@ void FillUniformFrom(Context& ctx, const Tensor& tensor, float low, float high, 
                      int64_t first) {
   TESSERA_CHECK(tensor.defined() && tensor.is_contiguous(), "FillUniform of a tensor {} that is {}",
                 tensor.shape(), tensor.defined() ? "not contiguous" : "undefined");
+  TESSERA_CHECK(std::isfinite(low) && std::isfinite(high) && low <= high,
+                "FillUniform from {} to {}: expected finite numbers that do not fall", low, high);
   CheckDevice(ctx, "FillUniform", tensor);
   const internal::UniformBlock fill{tensor.data<float>(), first,   tensor.numel(), low, high,
                                     ctx.random().seed(),  sequence};

@@ -138,8 +138,8 @@ class Tensor {
   void RecordStream(const Context& ctx) const;
   // Itself if contiguous, else a clone.
   Tensor Contiguous(Context& ctx) const { return is_contiguous() ? *this : Clone(ctx); }
-  // Converted elementwise as static_cast does, floats to 16 bits by rounding to nearest even.
-  // Itself if nothing changes.
+  // Converted elementwise as static_cast does, f32 to 16 bits by rounding to nearest even, other
+  // types to 16 bits by way of f32. Itself if nothing changes.
   Tensor To(Context& ctx, DType dtype) const;
   // Writes the elements of `source`, from any device, here. REQUIRES: same shape and dtype.
   void CopyFrom(Context& ctx, const Tensor& source) const;
@@ -201,7 +201,7 @@ bool SameBits(const Tensor& a, const Tensor& b);
 
 // Fills `tensor` (f32) with numbers uniform in [low, high): element i is low + (high − low)·u_i
 // with u_i word i mod 4 of counter i div 4 of one new sequence of ctx.random(). REQUIRES:
-// contiguous.
+// contiguous; low and high are finite, and low <= high.
 void FillUniform(Context& ctx, const Tensor& tensor, float low, float high);
 
 template <typename T>

@@ -34,6 +34,8 @@ struct SampleSegments {
   SampleSegments(Context& ctx, const HistogramSegments& segments, int64_t samples)
       : num_segments(segments.num_segments) {
     CheckDevice(ctx, "calibration", segments.value, segments.lengths);
+    TESSERA_CHECK(num_segments >= 0, "calibration: num_segments {}; expected 0 or more",
+                  num_segments);
     TESSERA_CHECK_EQ(segments.lengths.numel(), samples,
                      "calibration: segment lengths, one a sample");
     VisitIndexType(segments.value.dtype(), "calibration: segment values", []<typename T>() {});

@@ -25,6 +25,13 @@ void CheckTables(const std::vector<TableInput>& tables) {
   }
 }
 
+// i64 if any part is.
+DType WidestOf(const std::vector<Tensor>& parts) {
+  const bool wide = std::any_of(parts.begin(), parts.end(),
+                                [](const Tensor& t) { return t.dtype() == DType::kI64; });
+  return wide ? DType::kI64 : DType::kI32;
+}
+
 Tensor Joined(Context& ctx, const std::vector<Tensor>& parts, DType dtype) {
   std::vector<Variable> all;
   for (const Tensor& part : parts) all.emplace_back(part.To(ctx, dtype));
@@ -76,11 +83,14 @@ CombinedInput TbeInputCombineWithLength(Context& ctx, const std::vector<TableInp
   std::vector<Tensor> indices, lengths;
   for (size_t i = 0; i < tables.size(); ++i) {
     CheckDevice(ctx, "TbeInputCombine", tables[i].indices, tables[i].bags, tables[i].weights);
+    if (ctx.device() == Device::Cpu())
+      SegmentsOverLengths(ctx, tables[i].bags, tables[i].indices.dim(0),
+                          Format("TbeInputCombine: table {}: lengths", i).c_str());
     indices.push_back(tables[i].indices);
     lengths.push_back(Padded(ctx, i, tables[i].bags, batch_size));
   }
-  return {Joined(ctx, indices, tables[0].indices.dtype()),
-          Joined(ctx, lengths, tables[0].bags.dtype()), JoinedWeights(ctx, tables)};
+  return {Joined(ctx, indices, WidestOf(indices)), Joined(ctx, lengths, WidestOf(lengths)),
+          JoinedWeights(ctx, tables)};
 }
 
 CombinedInput TbeInputCombine(Context& ctx, const std::vector<TableInput>& tables,

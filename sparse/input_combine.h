@@ -1,8 +1,8 @@
 #ifndef TESSERA_SPARSE_INPUT_COMBINE_H_
 #define TESSERA_SPARSE_INPUT_COMBINE_H_
 // Combines the inputs of several tables into the input of one call (FBGEMM's tbe_input_combine and
-// its variants). FBGEMM's results are i32 always; ours have the dtype of the first input. A call
-// waits for a device only where it says so.
+// its variants). FBGEMM's results are i32 always; ids here are i64 if those of any table are, and
+// so are lengths. A call waits for a device only where it says so.
 #include <vector>
 
 #include "runtime/tensor.h"
@@ -22,7 +22,7 @@ struct CombinedInput {
 
 // Combines tables whose bags are given by lengths. batch_size above 0: each table's lengths are
 // padded with 0 to so many. Throws Error for no table, sizes that do not fit, or more lengths than
-// batch_size.
+// batch_size, and on a CPU for lengths that do not sum to n.
 CombinedInput TbeInputCombineWithLength(Context& ctx, const std::vector<TableInput>& tables,
                                         int64_t batch_size = 0);
 

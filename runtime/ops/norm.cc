@@ -77,6 +77,7 @@ class NormalizeRowsFunction final : public Function {
 Variable LayerNorm(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias,
                    float eps) {
   TESSERA_CHECK(x && x.rank() >= 1 && x.dim(-1) > 0, "LayerNorm of a tensor {}", x.value().shape());
+  TESSERA_CHECK(eps >= 0, "LayerNorm: eps {}; expected a number of 0 or more", eps);
   CheckDevice(ctx, "LayerNorm", x.value(), weight.value(), bias.value());
   const int64_t dim = x.dim(-1), rows = x.value().numel() / dim;
   TESSERA_CHECK(weight && bias, "LayerNorm: weight or bias is undefined");

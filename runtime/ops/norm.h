@@ -6,7 +6,7 @@
 namespace tessera {
 
 // y = (x − mean)/√(variance + eps)·weight + bias, the variance biased. x [..., D], weight and bias
-// [D]; f32. REQUIRES: D > 0.
+// [D]; f32. REQUIRES: D > 0; eps >= 0.
 Variable LayerNorm(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias,
                    float eps = 1e-5f);
 

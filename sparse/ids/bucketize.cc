@@ -149,6 +149,11 @@ Tensor PopulateBucketizedPermute(Context& ctx, const Tensor& lengths,
                     buckets[id - 1], sent.size() / bags);
       permute.push_back(next[place]++);
     }
+  const std::vector<int64_t> ends = HostOffsets(sent);
+  for (size_t place = 0; place < sent.size(); ++place)
+    TESSERA_CHECK_EQ(next[place], ends[place + 1],
+                     "PopulateBucketizedPermute: end of the ids of bag {} in bucket {}",
+                     place % bags, place / bags);
   return Tensor::From(ctx, permute).To(ctx, bucket_mapping.dtype());
 }
 

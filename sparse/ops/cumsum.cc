@@ -1,5 +1,6 @@
 #include "sparse/ops/cumsum.h"
 
+#include <algorithm>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 #include "sparse/ops/cumsum_impl.h"
+#include "sparse/ops/sum_lengths.h"
 
 namespace tessera {
 namespace internal {
@@ -67,7 +69,15 @@ void Cumsum(OnCpu, Context& ctx, const Tensor& t, CumsumKind kind, const Tensor&
 
 void LengthsFromOffsets(OnCpu on, Context& ctx, const Tensor& offsets, const Tensor& lengths) {
   VisitIndexType(offsets.dtype(), "offsets", [&]<typename T>() {
-    ForEach(on, ctx, lengths.dim(0), kBlock, Difference<T>{offsets.data<T>(), lengths.data<T>()});
+    const T* at = offsets.data<T>();
+    T *out = lengths.data<T>(), signs = 0;
+    const int64_t n = lengths.dim(0);
+    ForEach(on, ctx, n, kBlock, Difference<T>{at, out});
+    SumLengths(out, 0, n, &signs);
+    if (signs >= 0) return;
+    const int64_t falls = std::find_if(out, out + n, [](T x) { return x < 0; }) - out;
+    TESSERA_FAIL("LengthsFromOffsets: offsets fall from {} to {} at {}", at[falls], at[falls + 1],
+                 falls);
   });
 }
 

@@ -18,7 +18,8 @@ Tensor InclusiveCumsum(Context& ctx, const Tensor& t);
 // y[i] = t[0] + … + t[i−1]; same shape.
 Tensor ExclusiveCumsum(Context& ctx, const Tensor& t);
 
-// offsets[i+1] − offsets[i]. REQUIRES: offsets has one element at least.
+// offsets[i+1] − offsets[i]. REQUIRES: offsets has one element at least. Throws Error for offsets
+// that fall, on a CPU.
 Tensor LengthsFromOffsets(Context& ctx, const Tensor& offsets);
 
 // 0, 1, 2, … inside each segment, joined. Throws Error for a negative length.

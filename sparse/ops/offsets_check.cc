@@ -43,9 +43,13 @@ std::vector<int64_t> LengthTotals(const OffsetsCheckArgs& args) {
     const int64_t begin = args.group_offsets[g], end = args.group_offsets[g + 1];
     T signs = 0;
     totals[g] = internal::SumLengths(lengths, begin, end, &signs);
-    if (signs >= 0) continue;
-    const T* bad = std::find_if(lengths + begin, lengths + end, [](T x) { return x < 0; });
-    TESSERA_FAIL("{}bag {} has length {}", Prefix(args, g), bad - lengths - begin, *bad);
+    // No length is above all of them or-ed together, so that these sums cannot wrap around.
+    if (signs >= 0 && static_cast<int64_t>(signs) <= args.values) continue;
+    const T* bad = std::find_if(lengths + begin, lengths + end,
+                                [&](T x) { return signs < 0 ? x < 0 : x > args.values; });
+    if (bad == lengths + end) continue;  // the total is wrong
+    TESSERA_FAIL("{}bag {} has length {}, and there are {} values", Prefix(args, g),
+                 bad - lengths - begin, *bad, args.values);
   }
   return totals;
 }

@@ -27,6 +27,11 @@ T SumInLanes(const T* values, int64_t n) {
   return static_cast<T>(FoldLanes(lane));
 }
 
+void AddLength(int64_t length, int64_t segment, int64_t& sum) {
+  TESSERA_CHECK(!__builtin_add_overflow(sum, length, &sum),
+                "lengths up to that of segment {}: their sum is beyond 64 bits", segment);
+}
+
 Tensor AsInt64(Context& ctx, const Tensor& t) { return t.Contiguous(ctx).To(ctx, DType::kI64); }
 
 }  // namespace
@@ -47,7 +52,7 @@ Segments SegmentsOfLengths(OnCpu, Context& ctx, const Tensor& lengths, int64_t l
     out[0] = 0;
     for (int64_t i = 0; i < n; out[++i] = sum) {
       if (data[i] < 0 || data[i] > longest) CheckLengths(ToInt64(lengths), longest);
-      sum += data[i];
+      AddLength(data[i], i, sum);
     }
   });
   return {std::move(offsets), sum};
@@ -87,7 +92,7 @@ Tensor OffsetsOfRows(OnCpu, Context& ctx, const Tensor& lengths, int64_t rows) {
       int64_t sum = out[r];
       for (int64_t i = r * bags; i < (r + 1) * bags; ++i) {
         TESSERA_CHECK_GE(data[i], 0, "length {}", i);
-        sum += data[i];
+        AddLength(data[i], i, sum);
       }
       out[r + 1] = sum;
     }

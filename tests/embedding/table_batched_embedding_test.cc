@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "runtime/ops/arithmetic.h"
 #include "tests/embedding/small_tables.h"
 #include "tests/testing/devices.h"
@@ -118,6 +120,8 @@ TEST_P(TableBatchedEmbeddingTest, ClampsGradientsFirst) {
   Tape tape(ctx());
   tape.Backward(Sum(ctx(), tables.Forward(ctx(), Kjt({1}, {1, 0}))));
   EXPECT_EQ(tables.weight(0).ToVector<float>()[2], 1.75f);
+  for (const float wrong : {-1.0f, std::numeric_limits<float>::quiet_NaN()})
+    EXPECT_THROW(Tables(Sgd{1.0f}, {.max_gradient = wrong}), Error);
 }
 
 TEST_P(TableBatchedEmbeddingTest, SequencesKeepEveryRow) {

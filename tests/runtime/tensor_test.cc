@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
 
 #include "runtime/device/page_color.h"
@@ -153,6 +154,9 @@ TEST(HostTensor, MemoryIsAlignedAndAccountedFor) {
 }
 
 TEST_P(TensorTest, UniformNumbersDependOnSeedAndSequenceOnly) {
+  const Tensor few = Tensor::Empty(ctx(), {2});
+  EXPECT_THROW(FillUniform(ctx(), few, 1, 0), Error);
+  EXPECT_THROW(FillUniform(ctx(), few, std::numeric_limits<float>::quiet_NaN(), 0), Error);
   std::vector<float> first;
   for (const int threads : {1, 3}) {
     Context ctx({.threads = threads, .seed = 4});

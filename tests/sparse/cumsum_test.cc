@@ -82,9 +82,10 @@ TEST_P(CumsumTest, Errors) {
   EXPECT_THROW(LengthsFromOffsets(ctx, Tensor::Empty(ctx, {0}, DType::kI64)), Error);    // empty
   EXPECT_THROW(LengthsRange(ctx, Tensor::From(ctx, Longs{1, -1})), Error);               // negative
   if (!on_cpu()) return;  // a device does not look at what follows
-  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3, 2}), 5), Error);  // falls
-  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3}), 2), Error);     // passes the end
-  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{1}), 2), Error);        // first
+  EXPECT_THROW(LengthsFromOffsets(ctx, Tensor::From(ctx, Longs{0, 3, 1})), Error);  // falls
+  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3, 2}), 5), Error);     // falls
+  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3}), 2), Error);  // passes the end
+  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{1}), 2), Error);     // first
 }
 
 TEST_P(SegmentSumTest, SumsEachSegment) {
@@ -148,6 +149,8 @@ TEST_P(SegmentsTest, CheckedNumbers) {
   EXPECT_EQ(CheckedOffsets(Tensor::From(ctx, Ints{0, 2, 2}), "o"), (Longs{0, 2, 2}));
   EXPECT_THROW(SegmentsOfLengths(ctx, Tensor::From(ctx, Ints{1, -2})), Error);
   EXPECT_THROW(SegmentsOfLengths(ctx, Tensor::From(ctx, Ints{1, 3}), 2), Error);
+  const int64_t half = int64_t{1} << 62;
+  if (on_cpu()) EXPECT_THROW(SegmentsOfLengths(ctx, Tensor::From(ctx, Longs{half, half})), Error);
   EXPECT_THROW(CheckedOffsets(Tensor::From(ctx, Ints{0, 2, 1}), "o"), Error);
   EXPECT_THROW(CheckedOffsets(Tensor::From(ctx, Ints{1, 2}), "o"), Error);
 }

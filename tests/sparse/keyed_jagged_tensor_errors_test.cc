@@ -54,6 +54,15 @@ TEST_P(KjtErrorsTest, Keys) {
   ExpectRefused(args, {"lengths without keys"});
 }
 
+TEST_P(KjtErrorsTest, LengthsWhoseSumWrapsAround) {
+  const int64_t quarter = int64_t{1} << 62;
+  KeyedJaggedTensorArgs args{.keys = {"a"}, .values = Ids({1, 2})};
+  args.lengths = Ids({quarter, quarter, quarter, quarter, 2});
+  ExpectRefused(args, {"key \"a\": bag 0 has length 4611686018427387904, and there are 2 values"});
+  args.lengths = Ids({1, 2});  // 1 | 2 is above 2, and the total alone is wrong
+  ExpectRefused(args, {"the sum of lengths is 3, and there are 2 values"});
+}
+
 TEST_P(KjtErrorsTest, LengthsAndOffsets) {
   auto args = Good();
   args.lengths = {};

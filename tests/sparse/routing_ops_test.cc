@@ -251,6 +251,24 @@ TEST_P(RoutingOpsTest, InputsOfTablesAreJoined) {
               ThrowsMessage<Error>(HasSubstr("of no table")));
 }
 
+TEST_P(RoutingOpsTest, JoinedInputsKeepTheirIdsAndBags) {
+  const int64_t far = (int64_t{1} << 40) + 3;
+  const std::vector<TableInput> mixed = {{T({1}, DType::kI32), T({1}, DType::kI32)},
+                                         {T({far}), T({1})}};
+  EXPECT_THAT(ToInt64(TbeInputCombineWithLength(ctx(), mixed).indices), ElementsAre(1, far));
+  if (!on_cpu()) return;  // a device does not look at what follows
+  EXPECT_THAT(
+      [&] {
+        TbeInputCombineWithLength(ctx(), {{T({1, 2}), T({1})}, {T({3}), T({2})}});
+      },
+      ThrowsMessage<Error>(HasSubstr("table 0: lengths")));
+  EXPECT_THAT(
+      [&] {
+        TbeInputCombine(ctx(), {{T({1, 2}), T({0, 2, 1})}}, {false});
+      },
+      ThrowsMessage<Error>(HasSubstr("offsets fall from 2 to 1")));
+}
+
 TEST_P(RoutingOpsTest, BottomKIsTheFirstOfEachRow) {
   const Tensor rows = Tensor::From(ctx(), {2, 4}, Longs{5, 1, 5, 3, 2, 2, 2, 9});
   EXPECT_THAT(ToInt64(BottomKPerRow(ctx(), rows, T({0, 2}), true)), ElementsAre(1, 5, 2, 9));

@@ -102,6 +102,11 @@ TEST_P(HistogramBinningCalibrationTest, Errors) {
   EXPECT_THROW(HistogramBinningCalibrationByFeature(ctx, logit, bins, segments, 3), Error);
   EXPECT_THROW(
       HistogramBinningCalibrationByFeature(ctx, Tensor::Zeros(ctx, {2}), bins, segments, 2), Error);
+  const HistogramBins none{Tensor::Zeros(ctx, {0}, DType::kF64),
+                           Tensor::Zeros(ctx, {0}, DType::kF64)};
+  EXPECT_THROW(HistogramBinningCalibrationByFeature(ctx, logit, none,
+                                                    {segments.value, segments.lengths, -1}, 2),
+               Error);
   EXPECT_THROW(HistogramBinningCalibration(ctx, logit, bins, 1, 1), Error);
   EXPECT_THROW(HistogramBinningCalibration(ctx, logit, {bins.num_examples, bins.num_positives, 0}),
                Error);

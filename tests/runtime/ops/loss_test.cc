@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "runtime/ops/norm.h"
 #include "runtime/ops/similarity.h"
@@ -252,6 +253,9 @@ TEST_P(LossTest, Errors) {
 
 TEST_P(NormTest, LayerNormAgreesWithDouble) {
   Context ctx({.device = device(), .seed = 6});
+  const Tensor ones = Tensor::Full(ctx, {2}, 1);
+  for (const float wrong : {-1.0f, std::numeric_limits<float>::quiet_NaN()})
+    EXPECT_THROW(LayerNorm(ctx, ones, ones, ones, wrong), Error);
   for (int64_t dim : {1, 3, 16, 33, 129}) {
     const int64_t rows = 70;
     const Tensor x = RandomTensor(ctx, {rows, dim}, 5), w = RandomTensor(ctx, {dim}),
