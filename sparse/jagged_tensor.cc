@@ -79,6 +79,9 @@ JaggedTensor JaggedTensor::FromDenseLengths(Context& ctx, const Variable& values
                    lengths.shape());
   TESSERA_CHECK_EQ(lengths.dim(0), values.dim(0),
                    "JaggedTensor::FromDenseLengths: lengths and rows of values");
+  if (weights.defined())
+    TESSERA_CHECK_EQ(weights.shape(), (Shape{values.dim(0), values.dim(1)}),
+                     "JaggedTensor::FromDenseLengths: weights");
   const Segments segments = SegmentsOfLengths(ctx, lengths, values.dim(1));
   const auto jagged = [&](const Variable& dense) {
     return DenseToJagged(ctx, dense, {segments.offsets}, segments.rows);

@@ -41,7 +41,7 @@ class JaggedTensor {
   static JaggedTensor FromDense(Context& ctx, const std::vector<Variable>& values,
                                 const std::vector<Variable>& weights = {});
   // Bag b is the first lengths[b] entries of row b of values [B, M] or [B, M, D] (weights [B, M]).
-  // Waits for a device. Throws Error for a length above M.
+  // Waits for a device. Throws Error for a length above M, and for weights of another shape.
   static JaggedTensor FromDenseLengths(Context& ctx, const Variable& values, const Tensor& lengths,
                                        const Variable& weights = {});
 

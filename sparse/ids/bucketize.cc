@@ -87,15 +87,22 @@ Tensor BucketsOf(Context& ctx, const Bucketized& result, int64_t my_size) {
 
 void CheckPerFeature(const Tensor& t, int64_t features, const char* what) {
   if (!t.defined()) return;
-  TESSERA_CHECK_EQ(t.shape(), Shape{features}, "bucketize: {}, one a feature", what);
+  TESSERA_CHECK_EQ(t.shape(), Shape{features}, "{}, one a feature", what);
+}
+void CheckNumbers(const Tensor& t, int64_t features, const char* what) {
+  CheckPerFeature(t, features, what);
+  if (t.defined()) VisitIndexType(t.dtype(), what, []<typename T>() {});
 }
 
 void CheckShapes(const BlockBucketizeArgs& args, int64_t bags) {
   const int64_t features = args.block_sizes.numel();
-  CheckPerFeature(args.block_sizes, features, "block_sizes");
-  CheckPerFeature(args.total_num_blocks, features, "total_num_blocks");
-  CheckPerFeature(args.batch_size_per_feature, features, "batch_size_per_feature");
-  CheckPerFeature(args.keep_orig_idx_per_feature, features, "keep_orig_idx_per_feature");
+  CheckNumbers(args.block_sizes, features, "bucketize: block_sizes");
+  CheckNumbers(args.total_num_blocks, features, "bucketize: total_num_blocks");
+  CheckNumbers(args.batch_size_per_feature, features, "bucketize: batch_size_per_feature");
+  CheckPerFeature(args.keep_orig_idx_per_feature, features, "bucketize: keep_orig_idx_per_feature");
+  if (args.keep_orig_idx_per_feature.defined())
+    TESSERA_CHECK_EQ(args.keep_orig_idx_per_feature.dtype(), DType::kBool,
+                     "bucketize: keep_orig_idx_per_feature");
   if (!args.batch_size_per_feature.defined())
     TESSERA_CHECK(features > 0 ? bags % features == 0 : bags == 0,
                   "bucketize: {} lengths of {} features", bags, features);

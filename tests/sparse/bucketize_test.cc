@@ -280,6 +280,8 @@ TEST_P(BucketizeTest, Errors) {
   refused([&](auto& a) { a.indices = Tensor::Zeros(ctx, {3}); });
   malformed([&](auto& a) { a.block_sizes = Tensor::From(ctx, Longs{2, -2}); });
   refused([&](auto& a) { a.block_sizes = Tensor::From(ctx, Longs{2, 2, 2}); });
+  refused([&](auto& a) { a.block_sizes = Tensor::Zeros(ctx, {2}); });
+  refused([&](auto& a) { a.keep_orig_idx_per_feature = Tensor::Zeros(ctx, {2}); });
   refused([&](auto& a) { a.weights = Tensor::Zeros(ctx, {2}); });
   malformed([&](auto& a) { a.batch_size_per_feature = Tensor::From(ctx, Longs{2, 1}); });
   malformed([&](auto& a) { a.total_num_blocks = Tensor::From(ctx, Longs{3, 2}); });

@@ -130,6 +130,9 @@ TEST_P(JaggedTensorTest, RefusesWhatIsMalformed) {
   EXPECT_THROW(
       JaggedTensor::FromDenseLengths(ctx, Tensor::Zeros(ctx, {1, 2}), Tensor::From(ctx, Longs{3})),
       Error);
+  EXPECT_THROW(JaggedTensor::FromDenseLengths(ctx, Tensor::Zeros(ctx, {1, 2}),
+                                              Tensor::From(ctx, Longs{2}), Tensor::Zeros(ctx, {2})),
+               Error);
 }
 
 TEST_P(JaggedTensorTest, GoesToTheDeviceAndBack) {
