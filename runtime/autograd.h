@@ -8,7 +8,9 @@
 //
 // An op computes its output and hands the tape a Function that turns gradients of the output into
 // those of the inputs. Without a Tape nothing is recorded, and prediction costs no memory. Nodes
-// hold variables, variables hold no nodes: destroying the tape frees what it kept.
+// hold variables, variables hold no nodes: destroying the tape frees what it kept. They keep the
+// forward's tensors, not copies: writing into one before Backward changes gradients, and no error
+// says so.
 #include <functional>
 #include <memory>
 #include <span>
