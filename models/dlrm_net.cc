@@ -1,6 +1,5 @@
 #include "models/dlrm_net.h"
 
-#include "runtime/base/check.h"
 #include "runtime/ops/shaping.h"
 
 namespace tessera {
@@ -14,16 +13,14 @@ std::optional<Mlp> MakeDenseArch(Context& ctx, const RankingNetConfig& config) {
 // Without dense features the first feature stands in their place.
 std::unique_ptr<InteractionArch> MakeInteraction(Context& ctx, const RankingNetConfig& config,
                                                  int64_t features, int64_t dim) {
+  CheckInteraction(config, features, dim);
   if (config.dense_in == 0) --features;
-  TESSERA_CHECK(features >= 0, "{}: expected a feature", ToString(config.type));
   if (config.type == RankingModelType::kDlrmDcn)
     return std::make_unique<DcnInteraction>(ctx, features, dim, config.dcn_layers,
                                             config.dcn_low_rank);
   if (config.type == RankingModelType::kDlrmProjection)
     return std::make_unique<ProjectionInteraction>(ctx, features, dim, config.branch1,
                                                    config.branch2);
-  TESSERA_CHECK(config.dense_in > 0 || features > 0,
-                "dlrm: expected dense features, or two others: there are no dot products of one");
   return std::make_unique<DotInteractionArch>(features, dim);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "models/layers/interaction.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 
@@ -148,6 +149,17 @@ AttendedBlocks FindAttendedBlocks(const SequenceAttention& attention,
                 "got {} and {}",
                 where, attention.sequence, attention.target, sequence, target);
   return blocks;
+}
+
+void CheckInteraction(const RankingNetConfig& config, int64_t features, int64_t dim) {
+  const bool dot = config.type == Type::kDlrm, projection = config.type == Type::kDlrmProjection;
+  if (!dot && !projection && config.type != Type::kDlrmDcn) return;
+  const int64_t blocks = features + (config.dense_in > 0 ? 1 : 0);
+  TESSERA_CHECK(blocks > 0, "{}: expected a feature", ToString(config.type));
+  TESSERA_CHECK(!dot || config.dense_in > 0 || features > 1,
+                "dlrm: expected dense features (dense_in above 0), or two others: there are no dot "
+                "products of one");
+  if (projection) ProjectionInteraction::CheckBranches(config.branch1, config.branch2, dim);
 }
 
 int64_t PositionsOf(const RankingNetConfig& config, const std::string& feature) {

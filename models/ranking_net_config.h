@@ -130,6 +130,11 @@ double BytesOfSlots(const RankingNetConfig& config);
 // Throws Error for a sampling_correction that no task by in_batch_softmax would use.
 void CheckSamplingCorrection(const RankingNetConfig& config);
 
+// Throws Error where a DLRM of `features` pooled rows of `dim` has too few for its interaction, or
+// branches whose last size is no multiple of dim. Other types take any. REQUIRES: the sizes of its
+// type are there.
+void CheckInteraction(const RankingNetConfig& config, int64_t features, int64_t dim);
+
 // Throws Error for a size that is missing, not above 0, or of another type of model, for another
 // number of outputs than tasks, for tasks of one name, and as the checks above do.
 void CheckRankingNetConfig(const RankingNetConfig& config);

@@ -164,4 +164,9 @@ void CheckRule(const AnyRule& rule) {
   CheckStateNames(rule);
 }
 
+void CheckDimOfRule(const AnyRule& rule, int64_t dim) {
+  TESSERA_CHECK(!std::holds_alternative<EmaInPlaceRowwiseAdagrad>(rule) || dim % 2 == 0,
+                "{}: its rows are two halves: expected an even dim, got {}", RuleName(rule), dim);
+}
+
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #ifndef TESSERA_OPTIM_ANY_RULE_H_
 #define TESSERA_OPTIM_ANY_RULE_H_
 // Any rule as a value: what a table's configuration holds. docs/howto/add_an_optimizer.md adds one.
+#include <cstdint>
 #include <memory>
 #include <type_traits>
 #include <variant>
@@ -107,6 +108,8 @@ TableSweep SweepAt(const AnyRule& rule, int64_t t);
 // Throws Error for options that make no sense (a rate or moment out of range, a mode that the rule
 // does not have), saying which.
 void CheckRule(const AnyRule& rule);
+// Throws Error for rows of a dim that the rule does not take: an odd one where rows are two halves.
+void CheckDimOfRule(const AnyRule& rule, int64_t dim);
 
 }  // namespace tessera
 #endif  // TESSERA_OPTIM_ANY_RULE_H_

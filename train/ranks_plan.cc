@@ -121,10 +121,7 @@ void CheckRules(std::span<const EmbeddingBagConfig> tables, const ShardingPlan& 
           Format("plan: table {}: its kernel is dense, its rule {}; expected another "
                  "kernel, or the rule dense",
                  table.name, rule));
-    const EmbeddingLocation location = LocationIn(&plan, table.name, table.location);
-    if (is_dense && IsCached(location))
-      throw Error(Format("table {}: location {} is for rules that update rows, not for {}",
-                         table.name, ToString(location), rule));
+    CheckLocationOfRule(table.name, LocationIn(&plan, table.name, table.location), table.optimizer);
   }
 }
 

@@ -40,7 +40,7 @@
 #include "runtime/files/files.h"
 #include "runtime/files/trace.h"
 #include "train/checkpoint/saved_form.h"
-#include "train/config/plugin_checks.h"
+#include "train/config/start_checks.h"
 #include "train/groups/rank_groups.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/pipeline/trainer_pipeline.h"
@@ -303,7 +303,9 @@ void ReadStart(TrainFlags& flags, Start& start) {
   selection.checks_ranges = IsFirstProcess();
   Resumed& resumed = start.resumed = ReadResumed(flags, with_ranks);
   config = WithFlags(FindConfig(flags, resumed), flags);
-  CheckPluginRules(config, flags.config.empty() ? flags.resume : flags.config, flags.device);
+  const std::string& source = flags.config.empty() ? flags.resume : flags.config;
+  CheckPluginRules(config, source, flags.device);
+  CheckStart(config, source, with_ranks);
   KeepFound(flags, resumed, config);
   ApplyRunToEvaluations(flags, with_ranks, resumed.progress, config);
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), *start.outputs);

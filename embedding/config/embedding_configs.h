@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "embedding/config/placement.h"
@@ -96,6 +97,15 @@ inline std::pair<float, float> InitRange(const BaseEmbeddingConfig& config) {
   const auto bound =
       static_cast<float>(std::sqrt(1.0 / static_cast<double>(config.num_embeddings)));
   return config.init_range.value_or(std::pair(-bound, bound));
+}
+
+// Throws Error for a location with a cache beside Dense or None, which update no rows.
+inline void CheckLocationOfRule(const std::string& table, EmbeddingLocation location,
+                                const AnyRule& rule) {
+  const bool updates = !std::holds_alternative<Dense>(rule) && !std::holds_alternative<None>(rule);
+  TESSERA_CHECK(updates || !IsCached(location),
+                "table {}: location {} is for rules that update rows, not for {}", table,
+                ToString(location), RuleName(rule));
 }
 
 // Throws Error for a table on disk that an init_fn would fill.

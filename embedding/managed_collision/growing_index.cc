@@ -59,24 +59,36 @@ int MostDepth(int64_t rows) {
   return static_cast<int>(std::bit_width(static_cast<uint64_t>(MostSegments(rows)))) + 3;
 }
 
-GrowingIndexOptions Checked(GrowingIndexOptions o) {
-  TESSERA_CHECK(o.sketch_bytes >= 0 && o.sketch_bytes <= kMaxSketchBytes,
-                "growing index {}: sketch_bytes {}; expected 0 to 2^40", o.name, o.sketch_bytes);
-  if (o.max_bytes > 0) {
-    TESSERA_CHECK(o.max_rows == 0, "growing index {}: max_rows {} and max_bytes {}; expected one",
-                  o.name, o.max_rows, o.max_bytes);
-    o.max_rows = GrowingIndex::RowsWithin(o.max_bytes, o.row_bytes, o);
-    o.max_bytes = 0;  // these options make an index of the same cap
-  }
+void CheckMaxRows(const GrowingIndexOptions& o) {
   TESSERA_CHECK(o.max_rows >= 1 && o.max_rows < int64_t{1} << 32,
                 "growing index {}: max_rows {}; expected at least 1 and below 2^32", o.name,
                 o.max_rows);
+}
+
+void CheckOptions(const GrowingIndexOptions& o) {
+  TESSERA_CHECK(o.sketch_bytes >= 0 && o.sketch_bytes <= kMaxSketchBytes,
+                "growing index {}: sketch_bytes {}; expected 0 to 2^40", o.name, o.sketch_bytes);
   TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::SketchLines::kMaxCounted,
                 "growing index {}: admit_after {}; expected 1 to 255", o.name, o.admit_after);
+  if (o.max_bytes > 0)
+    TESSERA_CHECK(o.max_rows == 0, "growing index {}: max_rows {} and max_bytes {}; expected one",
+                  o.name, o.max_rows, o.max_bytes);
+  else
+    CheckMaxRows(o);
+}
+
+GrowingIndexOptions Checked(GrowingIndexOptions o) {
+  CheckOptions(o);
+  if (o.max_bytes <= 0) return o;
+  o.max_rows = GrowingIndex::RowsWithin(o.max_bytes, o.row_bytes, o);
+  o.max_bytes = 0;  // these options make an index of the same cap
+  CheckMaxRows(o);
   return o;
 }
 
 }  // namespace
+
+void CheckGrowingIndexOptions(const GrowingIndexOptions& options) { CheckOptions(options); }
 
 GrowingIndex::GrowingIndex(GrowingIndexOptions options)
     : options_(Checked(std::move(options))),

@@ -59,6 +59,9 @@ struct GrowingIndexOptions {
   std::string name = {};  // for errors
 };
 
+// Throws Error for options that make no sense, naming the one.
+void CheckGrowingIndexOptions(const GrowingIndexOptions& options);
+
 class GrowingIndex {
  public:
   explicit GrowingIndex(GrowingIndexOptions options);

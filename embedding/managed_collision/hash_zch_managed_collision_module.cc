@@ -22,9 +22,9 @@ constexpr int64_t kMaxTtl = int64_t{1} << 30;
 void CheckSizes(const HashZchOptions& o) {
   TESSERA_CHECK_GE(o.zch_size, 1, "hash ZCH {}: zch_size", o.name);
   TESSERA_CHECK_GE(o.total_num_buckets, 1, "hash ZCH {}: total_num_buckets", o.name);
-  TESSERA_CHECK_EQ(o.zch_size % o.total_num_buckets, 0,
-                   "hash ZCH {}: zch_size {} over {} buckets leaves", o.name, o.zch_size,
-                   o.total_num_buckets);
+  TESSERA_CHECK(o.zch_size % o.total_num_buckets == 0,
+                "hash ZCH {}: {} rows (zch_size) are not a multiple of total_num_buckets {}",
+                o.name, o.zch_size, o.total_num_buckets);
   TESSERA_CHECK(o.max_probe >= 1 && o.max_probe <= std::numeric_limits<int32_t>::max(),
                 "hash ZCH {}: max_probe {}; expected one in [1, 2^31)", o.name, o.max_probe);
   TESSERA_CHECK_GE(o.input_hash_size, 0, "hash ZCH {}: input_hash_size", o.name);
@@ -32,18 +32,21 @@ void CheckSizes(const HashZchOptions& o) {
 
 void CheckTtl(const HashZchOptions& o) {
   if (o.eviction == HashZchEviction::kSingleTtl)
-    TESSERA_CHECK_GE(o.single_ttl, 1, "hash ZCH {}: single_ttl", o.name);
-  TESSERA_CHECK(o.single_ttl >= 0 && o.single_ttl <= kMaxTtl, "hash ZCH {}: a single_ttl of {}",
-                o.name, o.single_ttl);
+    TESSERA_CHECK(o.single_ttl >= 1, "hash ZCH {}: {} needs a single_ttl of 1 or more, got {}",
+                  o.name, ToString(o.eviction), o.single_ttl);
+  TESSERA_CHECK(o.single_ttl >= 0 && o.single_ttl <= kMaxTtl,
+                "hash ZCH {}: single_ttl {}; expected 0 to 2^30", o.name, o.single_ttl);
   TESSERA_CHECK(o.single_ttl == 0 || o.eviction == HashZchEviction::kSingleTtl ||
                     o.eviction == HashZchEviction::kLru,
                 "hash ZCH {}: single_ttl {} beside the eviction {}", o.name, o.single_ttl,
                 ToString(o.eviction));
-  TESSERA_CHECK_EQ(!o.per_feature_ttl.empty(), o.eviction == HashZchEviction::kPerFeatureTtl,
-                   "hash ZCH {}: per_feature_ttl with the eviction {}", o.name,
-                   ToString(o.eviction));
+  TESSERA_CHECK(!o.per_feature_ttl.empty() == (o.eviction == HashZchEviction::kPerFeatureTtl),
+                "hash ZCH {}: {} numbers of per_feature_ttl beside the eviction {}; they go with "
+                "PER_FEATURE_TTL_EVICTION alone, which needs one a feature",
+                o.name, o.per_feature_ttl.size(), ToString(o.eviction));
   for (const int64_t ttl : o.per_feature_ttl)
-    TESSERA_CHECK(ttl >= 1 && ttl <= kMaxTtl, "hash ZCH {}: a per_feature_ttl of {}", o.name, ttl);
+    TESSERA_CHECK(ttl >= 1 && ttl <= kMaxTtl,
+                  "hash ZCH {}: a per_feature_ttl of {}; expected 1 to 2^30", o.name, ttl);
 }
 
 void CheckOptIn(const HashZchOptions& o) {
@@ -55,7 +58,9 @@ void CheckOptIn(const HashZchOptions& o) {
                 "hash ZCH {}: opt_in_prob {}; expected −1 or one in [1, 100]", o.name,
                 o.opt_in_prob);
   TESSERA_CHECK(o.eviction != HashZchEviction::kLru,
-                "hash ZCH {}: LRU_EVICTION does not go with opt-in", o.name);
+                "hash ZCH {}: LRU_EVICTION does not go with opt_in_prob {}; expected another "
+                "eviction, or no opt_in_prob",
+                o.name, o.opt_in_prob);
 }
 
 // The number of reserved slots in each bucket.
@@ -65,8 +70,8 @@ int64_t ReservedSlots(const HashZchOptions& o) {
   const auto reserved = static_cast<int64_t>(
       std::floor(static_cast<double>(bucket) * o.percent_reserved_slots / 100));
   TESSERA_CHECK(reserved >= 1 && reserved < bucket,
-                "hash ZCH {}: {} % of a bucket's {} slots are {} reserved ones; opt-in needs one, "
-                "and one that is not",
+                "hash ZCH {}: percent_reserved_slots {} of a bucket's {} slots are {} reserved "
+                "ones; opt-in needs one, and one that is not",
                 o.name, o.percent_reserved_slots, bucket, reserved);
   return reserved;
 }
@@ -110,11 +115,16 @@ std::string ToString(HashZchEviction eviction) {
   return "?";
 }
 
+void CheckHashZchOptions(const HashZchOptions& options) {
+  CheckSizes(options);
+  CheckTtl(options);
+  CheckOptIn(options);
+  ReservedSlots(options);
+}
+
 HashZchManagedCollisionModule::HashZchManagedCollisionModule(Context& ctx, HashZchOptions options)
     : options_(std::move(options)) {
-  CheckSizes(options_);
-  CheckTtl(options_);
-  CheckOptIn(options_);
+  CheckHashZchOptions(options_);
   reserved_ = ReservedSlots(options_);
   identities_ = Tensor::Full(ctx, {options_.zch_size, 1}, kEmptySlot, DType::kI64);
   if (has_policy()) metadata_ = Tensor::Full(ctx, {options_.zch_size, 1}, -1, DType::kI32);

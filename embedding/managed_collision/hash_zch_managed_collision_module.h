@@ -52,9 +52,12 @@ struct HashZchOptions {
   std::string name = {};  // for errors
 };
 
+// Throws Error for options that make no sense, and for opt-in with LRU, as TorchRec does.
+void CheckHashZchOptions(const HashZchOptions& options);
+
 class HashZchManagedCollisionModule final : public ManagedCollisionModule {
  public:
-  // Throws Error for options that make no sense, and for opt-in with LRU, as TorchRec does.
+  // Throws Error as CheckHashZchOptions.
   HashZchManagedCollisionModule(Context& ctx, HashZchOptions options);
 
   int64_t output_size() const override { return options_.zch_size; }

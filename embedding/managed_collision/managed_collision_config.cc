@@ -1,6 +1,7 @@
 #include "embedding/managed_collision/managed_collision_config.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "embedding/managed_collision/growing_managed_collision_module.h"
 #include "embedding/managed_collision/index/id_hash.h"
@@ -25,11 +26,24 @@ AdmissionFilter FilterOf(const AdmissionConfig& config) {
   TESSERA_FAIL("managed collision: an unknown admission");
 }
 
-ModulePtr Make(Context&, GrowingIndexOptions options, const BaseEmbeddingConfig& table) {
+// The options with the table's rows and name.
+GrowingIndexOptions OfTable(GrowingIndexOptions options, const BaseEmbeddingConfig& table) {
   options.max_rows = table.num_embeddings - options.shared_rows;
   options.max_bytes = 0;
   options.name = table.name;
-  return std::make_shared<GrowingManagedCollisionModule>(options);
+  return options;
+}
+HashZchOptions OfTable(HashZchOptions options, const BaseEmbeddingConfig& table) {
+  options.zch_size = table.num_embeddings;
+  options.name = table.name;
+  return options;
+}
+
+void Check(const GrowingIndexOptions& options) { CheckGrowingIndexOptions(options); }
+void Check(const HashZchOptions& options) { CheckHashZchOptions(options); }
+
+ModulePtr Make(Context&, const GrowingIndexOptions& options, const BaseEmbeddingConfig& table) {
+  return std::make_shared<GrowingManagedCollisionModule>(OfTable(options, table));
 }
 
 ModulePtr Make(Context&, const MchConfig& config, const BaseEmbeddingConfig& table) {
@@ -48,10 +62,8 @@ ModulePtr Make(Context&, const MchConfig& config, const BaseEmbeddingConfig& tab
   return std::make_shared<MCHManagedCollisionModule>(std::move(options));
 }
 
-ModulePtr Make(Context& ctx, HashZchOptions options, const BaseEmbeddingConfig& table) {
-  options.zch_size = table.num_embeddings;
-  options.name = table.name;
-  return std::make_shared<HashZchManagedCollisionModule>(ctx, std::move(options));
+ModulePtr Make(Context& ctx, const HashZchOptions& options, const BaseEmbeddingConfig& table) {
+  return std::make_shared<HashZchManagedCollisionModule>(ctx, OfTable(options, table));
 }
 
 constexpr int64_t kNumber = 8;
@@ -121,6 +133,15 @@ std::string ToString(HashZchClock clock) {
 std::string KindOf(const ManagedCollisionConfig& config) {
   constexpr const char* kNames[] = {"growing", "mch", "hash_zch"};
   return kNames[config.index()];
+}
+
+void CheckManagedCollisionOptions(const ManagedCollisionConfig& config,
+                                  const BaseEmbeddingConfig& table) {
+  std::visit(
+      [&]<typename Options>(const Options& options) {
+        if constexpr (!std::is_same_v<Options, MchConfig>) Check(OfTable(options, table));
+      },
+      config);
 }
 
 ModulePtr MakeManagedCollisionModule(Context& ctx, const ManagedCollisionConfig& config,

@@ -71,6 +71,11 @@ int64_t MostBytesOfIds(const ManagedTableConfig& config, int64_t rows);
 int64_t CountIdsIn(const std::string& name, int64_t count,
                    const std::function<std::vector<int64_t>()>& read);
 
+// Throws Error for options of a growing index or of hash ZCH that the module refuses of a table of
+// these rows.
+void CheckManagedCollisionOptions(const ManagedCollisionConfig& config,
+                                  const BaseEmbeddingConfig& table);
+
 // Throws Error for options that the module refuses, and for a table with fewer than 2 rows.
 std::shared_ptr<ManagedCollisionModule> MakeManagedCollisionModule(
     Context& ctx, const ManagedCollisionConfig& config, const BaseEmbeddingConfig& table);

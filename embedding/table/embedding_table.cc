@@ -43,15 +43,12 @@ void CheckConfig(const BaseEmbeddingConfig& config) {
   if (config.index_remap)
     TESSERA_CHECK_EQ(config.index_remap->rows(), config.num_embeddings,
                      "table {}: rows that its index remap names", config.name);
-  const bool updated = !std::holds_alternative<Dense>(config.optimizer) &&
-                       !std::holds_alternative<None>(config.optimizer);
-  TESSERA_CHECK(updated || !IsCached(config.location),
-                "table {}: location {} is for rules that update rows, not for {}", config.name,
-                ToString(config.location), RuleName(config.optimizer));
+  CheckLocationOfRule(config.name, config.location, config.optimizer);
   if (config.growing) CheckGrowing(config);
   try {
     CheckCacheConfig(config.cache);
     CheckRule(config.optimizer);
+    CheckDimOfRule(config.optimizer, config.embedding_dim);
   } catch (const Error& error) {
     throw Error(Format("table {}: {}", config.name, error.what()));
   }

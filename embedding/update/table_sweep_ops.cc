@@ -16,8 +16,7 @@ void SweepTables(Context& ctx, std::span<const UpdateTable> tables, int64_t step
     if (!sweep.any()) continue;
     const ExecutorTable rows = internal::MakeExecutorTable(table, step);
     if (sweep.halves) {
-      TESSERA_CHECK(table.dim % 2 == 0, "{}: the rows are two halves, but dim is {}",
-                    RuleName(*table.rule), table.dim);
+      CheckDimOfRule(*table.rule, table.dim);
       internal::Elementwise(ctx, table.num_rows * (table.dim / 2),
                             internal::LeadElement{rows, sweep});
     } else {

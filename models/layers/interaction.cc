@@ -1,5 +1,6 @@
 #include "models/layers/interaction.h"
 
+#include <utility>
 #include <vector>
 
 #include "models/layers/interaction_impl.h"
@@ -82,10 +83,16 @@ ProjectionInteraction::ProjectionInteraction(Context& ctx, int64_t num_features,
       branch2_(ctx, (num_features + 1) * dim, branch2) {
   TESSERA_CHECK(num_features >= 0 && dim > 0, "projection interaction of {} features of dim {}",
                 num_features, dim);
-  for (const Mlp* branch : {&branch1_, &branch2_})
-    TESSERA_CHECK_EQ(branch->out_size() % dim, 0,
-                     "projection interaction: last size {} of a branch over dim {}",
-                     branch->out_size(), dim);
+  CheckBranches(branch1, branch2, dim);
+}
+
+void ProjectionInteraction::CheckBranches(const std::vector<int64_t>& branch1,
+                                          const std::vector<int64_t>& branch2, int64_t dim) {
+  for (const auto& [name, sizes] : {std::pair("branch1", &branch1), std::pair("branch2", &branch2)})
+    TESSERA_CHECK(sizes->back() % dim == 0,
+                  "{}: expected a last layer that is a multiple of {}, the dim of the tables, got "
+                  "{}",
+                  name, dim, sizes->back());
 }
 
 int64_t ProjectionInteraction::out_size() const {

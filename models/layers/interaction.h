@@ -69,6 +69,10 @@ class ProjectionInteraction final : public InteractionArch {
   int64_t out_size() const override;
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 
+  // Throws Error for branches whose last size is no multiple of dim. REQUIRES: they have sizes.
+  static void CheckBranches(const std::vector<int64_t>& branch1,
+                            const std::vector<int64_t>& branch2, int64_t dim);
+
  private:
   int64_t dim_;
   Mlp branch1_, branch2_;

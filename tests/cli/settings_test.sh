@@ -51,7 +51,7 @@ fails_saying "--set a=1: beside --tables model.json, which has no training confi
   plan --tables model.json --set a=1 --ranks 2
 cat >schema.json <<'END'
 {"tables": [{"name": "a", "rows": 100, "dim": 4, "features": ["f"]}],
- "model": {"type": "dlrm", "dense_in": 0, "over_arch": [8, 1]},
+ "model": {"type": "deepfm", "dense_in": 0, "deep_fm_dim": 4},
  "optimizer": {"sparse": {"name": "sgd"}, "dense": {"name": "sgd"}},
  "data": {"format": "jsonl", "labels": ["label"]}}
 END

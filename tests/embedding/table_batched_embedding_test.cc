@@ -166,6 +166,11 @@ TEST_P(TableBatchedEmbeddingTest, RefusesWhatMakesNoSense) {
               ThrowsMessage<Error>(HasSubstr("table t: rows of type i32")));
   EXPECT_THAT([&] { TableBatchedEmbedding(ctx(), {SmallTable("t", 2, 2, Sgd{-1.0f})}, sum, {}); },
               ThrowsMessage<Error>(HasSubstr("table t: sgd: lr -1")));
+  const BaseEmbeddingConfig odd = SmallTable("t", 2, 7, EmaInPlaceRowwiseAdagrad{});
+  EXPECT_THAT(
+      [&] { TableBatchedEmbedding(ctx(), {odd}, sum, {}); },
+      ThrowsMessage<Error>(HasSubstr("table t: emainplace_rowwise_adagrad: its rows are two "
+                                     "halves: expected an even dim, got 7")));
   EXPECT_THAT(
       [&] {
         TableBatchedEmbedding(ctx(), {SmallTable("t", 2, 2)}, {PoolingType::kNone}, {},

@@ -253,6 +253,9 @@ TEST(AnyRule, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(CheckRule(Dense{.lr = -1}), Error);
   EXPECT_THROW(CheckRule(RowwiseAdagrad{.weight_decay_mode = WeightDecayMode::kAdagradW}), Error);
   EXPECT_THROW(CheckRule(EmaInPlaceRowwiseAdagrad{.step_ema = 0}), Error);
+  EXPECT_THROW(CheckDimOfRule(EmaInPlaceRowwiseAdagrad{}, 7), Error);
+  EXPECT_NO_THROW(CheckDimOfRule(EmaInPlaceRowwiseAdagrad{}, 8));
+  EXPECT_NO_THROW(CheckDimOfRule(Adam{}, 7));
 }
 
 TEST(AnyRule, NamesStatesAndLearningRates) {

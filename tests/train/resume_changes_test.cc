@@ -78,8 +78,8 @@ TEST_F(ResumeChangesTest, RefusesOptionsThatDoNotFindTheIds) {
             std::string::npos);
   EXPECT_NE(refusal(MchConfig{}, MchConfig{.input_hash_size = 9}).find("input_hash_size was 0"),
             std::string::npos);
-  EXPECT_NE(refusal(HashZchOptions{.total_num_buckets = 3},
-                    HashZchOptions{.total_num_buckets = 3, .input_hash_size = 9})
+  EXPECT_NE(refusal(HashZchOptions{.total_num_buckets = 5},
+                    HashZchOptions{.total_num_buckets = 5, .input_hash_size = 9})
                 .find("input_hash_size was 0"),
             std::string::npos);
   // The bucket is the same for all ids.
@@ -170,7 +170,7 @@ TEST_F(ResumeChangesTest, TakesOtherDataBesideAFoundTime) {
   const auto config = [](const std::string& split) {
     return ParseTrainConfig(
         R"({"data": {"format": "jsonl", "labels": ["y"], "time": "t", "split": )" + split + R"(},
-            "tables": [{"name": "t", "rows": 9, "dim": 4, "features": ["a"]}],
+            "tables": [{"name": "t", "rows": 9, "dim": 4, "features": ["a", "b"]}],
             "model": {"type": "dlrm", "dense_in": 0, "over_arch": [4, 1]},
             "optimizer": {"sparse": {"name": "sgd", "lr": 0.1},
                           "dense": {"name": "sgd", "lr": 0.1}}})",

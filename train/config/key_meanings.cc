@@ -221,7 +221,10 @@ constexpr KeyMeaning kMeanings[] = {
     {"optimizer.sparse.step_mode",
      "NONE: the slow copy starts from 0 after each of its updates. USE_ITER: it goes on."},
     {"optimizer.dense", "The optimizer of all parameters that are no tables, as torch.optim's."},
-    {"optimizer.dense.name", "torch.optim's optimizer of this name, or row-wise Adagrad."},
+    {"optimizer.dense.name",
+     "torch.optim's optimizer of this name. rowwise_adagrad takes matrices alone, and tessera "
+     "train "
+     "refuses it, as every model has biases: adagrad takes all parameters."},
     {"optimizer.dense.lr", "The learning rate."},
     {"optimizer.dense.weight_decay", "L2, added to the gradient; of adamw decoupled."},
     {"optimizer.dense.momentum", "The share of the momentum that a step keeps."},

@@ -227,10 +227,18 @@ void CheckManagedTable(const ManagedTableConfig& config, const BaseEmbeddingConf
     throw Error(Format("{}: expected {} rows or more{}, got {}", where, least,
                        config.num_parts > 0 ? " in each part" : "", rows));
   const auto* zch = std::get_if<HashZchOptions>(&config.module);
-  if (zch == nullptr || zch->eviction != HashZchEviction::kPerFeatureTtl) return;
-  if (zch->per_feature_ttl.size() != table.feature_names.size())
+  if (zch != nullptr && zch->eviction == HashZchEviction::kPerFeatureTtl &&
+      zch->per_feature_ttl.size() != table.feature_names.size())
     throw Error(Format("{}.per_feature_ttl: expected a number for each of {} features, got {}",
                        where, table.feature_names.size(), zch->per_feature_ttl.size()));
+  BaseEmbeddingConfig part = table;
+  part.num_embeddings = rows;
+  try {
+    CheckManagedCollisionOptions(config.module, part);
+  } catch (const Error& error) {
+    throw Error(
+        Format("{}: {}{}", where, config.num_parts > 0 ? "in each part: " : "", error.what()));
+  }
 }
 
 }  // namespace tessera::internal

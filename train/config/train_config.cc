@@ -101,6 +101,19 @@ void CheckPositionWeights(const TrainConfig& config) {
       throw Error(Format("model.position_weights: no table reads the feature '{}'", name));
 }
 
+// REQUIRES: CheckDims found nothing.
+void CheckInteractionOf(const TrainConfig& config) {
+  const RankingNetConfig& model = config.model;
+  const int64_t dim = config.tables.front().embedding_dim;
+  int64_t features = 0;
+  for (const EmbeddingBagConfig& table : config.tables) features += std::ssize(table.feature_names);
+  try {
+    CheckInteraction(model, features, dim);
+  } catch (const Error& error) {
+    throw Error(Format("model: {}", error.what()));
+  }
+}
+
 void CheckAttention(const TrainConfig& config) {
   std::vector<PooledFeature> features;
   for (const EmbeddingBagConfig& table : config.tables)
@@ -170,7 +183,7 @@ void CheckSections(const TrainConfig& config, JsonProblems* problems) {
   using internal::Try;
   for (const char* section : {"tables", "managed_collision", "model", "data"})
     if (problems->In(section)) return;
-  Try(problems, [&] { CheckDims(config); });
+  if (Try(problems, [&] { CheckDims(config); })) Try(problems, [&] { CheckInteractionOf(config); });
   Try(problems, [&] { CheckPositionWeights(config); });
   Try(problems, [&] { CheckAttention(config); });
   if (Try(problems, [&] { CheckOptions(config.data.planted); }))

@@ -72,6 +72,20 @@ for dry in --dry-run --epochs=2; do
     "${train[@]}" --resume warm.safetensors $dry
 done
 
+# ---- keys that do not fit each other: told with their paths, by a start as without one
+for dry in --dry-run --epochs=2; do
+  same_files fails_saying "short.json: model: dlrm: expected dense features (dense_in above 0), or \
+two others" "${train[@]}" $dry --set 'model={"type":"dlrm","dense_in":0,"over_arch":[4,1]}' \
+    --set 'tables=[{"name":"t","rows":9,"dim":4,"features":["cat_0"]}]'
+  same_files fails_saying "tables[0].dim: emainplace_rowwise_adagrad: its rows are two halves: \
+expected an even dim, got 7" "${train[@]}" $dry \
+    --set 'tables=[{"name":"t","rows":9,"dim":7,"features":["cat_0"]}]' \
+    --set 'optimizer.sparse={"name":"emainplace_rowwise_adagrad"}' \
+    --set 'model={"type":"deepfm","hidden":4,"deep_fm_dim":4}'
+  same_files fails_saying "short.json: optimizer.dense.name: rowwise_adagrad keeps one number for" \
+    "${train[@]}" $dry --set optimizer.dense.name=rowwise_adagrad
+done
+
 # ---- the errors of a real start
 same_files fails_saying "a.safetensors: a file is there" "${train[@]}" --dry-run \
   --checkpoint a.safetensors

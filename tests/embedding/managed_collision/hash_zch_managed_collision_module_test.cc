@@ -280,7 +280,8 @@ TEST(HashZchTest, OptionsAndStateThatMakeNoSenseAreRefused) {
   const auto refusal = [&](HashZchOptions options) {
     return ErrorOf([&] { HashZchManagedCollisionModule(ctx, options); });
   };
-  EXPECT_THAT(refusal({.zch_size = 10, .total_num_buckets = 3}), HasSubstr("buckets leaves"));
+  EXPECT_THAT(refusal({.zch_size = 10, .total_num_buckets = 3}),
+              HasSubstr("10 rows (zch_size) are not a multiple of total_num_buckets 3"));
   EXPECT_THAT(refusal({.zch_size = 10, .eviction = HashZchEviction::kSingleTtl}),
               HasSubstr("single_ttl"));
   EXPECT_THAT(refusal({.zch_size = 10, .eviction = HashZchEviction::kPerFeatureTtl}),

@@ -119,6 +119,21 @@ TEST(ManagedCollisionJson, MistakesAreErrorsThatSayWhere) {
   EXPECT_EQ(error(R"({"kind": "hash_zch", "eviction": "PER_FEATURE_TTL_EVICTION",
                       "per_feature_ttl": [1]})"),
             where + ".per_feature_ttl: expected a number for each of 2 features, got 1");
+  const std::string zch = where + ": hash ZCH a: ";
+  EXPECT_THAT(error(R"({"kind": "hash_zch", "total_num_buckets": 7})"),
+              HasSubstr(zch + "20 rows (zch_size) are not a multiple of total_num_buckets 7"));
+  EXPECT_THAT(error(R"({"kind": "hash_zch", "total_num_buckets": 4, "num_parts": 2})"),
+              HasSubstr(where + ": in each part: hash ZCH a: 10 rows (zch_size) are not a multiple "
+                                "of total_num_buckets 4"));
+  EXPECT_THAT(error(R"({"kind": "hash_zch", "eviction": "SINGLE_TTL_EVICTION"})"),
+              HasSubstr(zch + "SINGLE_TTL_EVICTION needs a single_ttl of 1 or more, got 0"));
+  EXPECT_THAT(error(R"({"kind": "hash_zch", "eviction": "LRU_EVICTION", "opt_in_prob": 50})"),
+              HasSubstr(zch + "LRU_EVICTION does not go with opt_in_prob 50; expected another "
+                              "eviction, or no opt_in_prob"));
+  EXPECT_THAT(error(R"({"kind": "hash_zch", "opt_in_prob": 50})"),
+              HasSubstr(zch + "percent_reserved_slots 0 of a bucket's 20 slots are 0 reserved"));
+  EXPECT_THAT(error(R"({"kind": "growing", "sketch_bytes": 1099511627777})"),
+              HasSubstr(where + ": growing index a: sketch_bytes 1099511627777; expected 0 to"));
   EXPECT_THAT(ErrorOf([] {
                 Parse("", OfAll(R"({"kind": "growing"})"), R"({"format": "random", "rows": 9})");
               }),

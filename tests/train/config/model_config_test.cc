@@ -78,6 +78,11 @@ TEST(ModelConfig, Errors) {
                         "branch1": [6], "branch2": [4]})"),
             "x.json: model.branch1: expected a last layer that is a multiple of 4, the last of "
             "dense_arch, got 6");
+  EXPECT_EQ(ErrorIn(R"({"type": "dlrm_projection", "dense_in": 0, "over_arch": [6, 1],
+                        "branch1": [4], "branch2": [6]})")
+                .find("x.json: model: branch2: expected a last layer that is a multiple of 4, the "
+                      "dim of the tables, got 6"),
+            0u);
   EXPECT_EQ(ErrorIn(R"({"type": "deepfm", "hidden": 0, "deep_fm_dim": 5})"),
             "x.json: model.hidden: expected an integer above 0, got 0");
   EXPECT_EQ(

@@ -9,12 +9,48 @@
 
 #include "tests/testing/rules.h"
 #include "tests/train/config/good_config.h"
+#include "train/config/start_checks.h"
 
 namespace tessera {
 namespace {
 
 using testing::kGood;
 using testing::With;
+
+// The error that CheckStart throws, "" for none.
+std::string StartError(const TrainConfig& config, bool of_ranks = false) {
+  try {
+    CheckStart(config, "x.json", of_ranks);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TrainConfig, AStartRefusesRulesThatTablesOrParametersDoNotTake) {
+  TrainConfig config = ParseTrainConfig(kGood, "x.json");
+  EXPECT_EQ(StartError(config), "");
+  config.tables[0].optimizer = EmaInPlaceRowwiseAdagrad{};
+  EXPECT_EQ(StartError(config), "");
+  config.tables[0].embedding_dim = 7;
+  const std::string dim =
+      "tables[0].dim: emainplace_rowwise_adagrad: its rows are two halves: expected an even dim, "
+      "got 7";
+  EXPECT_EQ(StartError(config).find("x.json: " + dim), 0u) << StartError(config);
+  config.dense_optimizer = DenseOptimizerConfig("rowwise_adagrad");
+  const std::string both = StartError(config);
+  EXPECT_EQ(both.find("x.json: 2 problems:\n  " + dim), 0u) << both;
+  EXPECT_NE(both.find("\n  optimizer.dense.name: rowwise_adagrad keeps one number for each row"),
+            std::string::npos)
+      << both;
+  config = ParseTrainConfig(kGood, "x.json");
+  config.tables[0].optimizer = Dense{};
+  config.tables[0].location = EmbeddingLocation::kDisk;
+  EXPECT_NE(StartError(config).find("x.json: tables[0].location: table "), std::string::npos);
+  EXPECT_NE(StartError(config).find("is for rules that update rows, not for dense"),
+            std::string::npos);
+  EXPECT_EQ(StartError(config, true), "");  // the plan may give it another
+}
 
 TEST(TrainConfig, ReadsEveryKey) {
   const TrainConfig config = ParseTrainConfig(kGood, "x.json");

@@ -1,4 +1,4 @@
-#include "train/config/plugin_checks.h"
+#include "train/config/start_checks.h"
 
 #include "embedding/plugin_rules.h"
 #include "runtime/base/check.h"
@@ -8,6 +8,7 @@ namespace tessera {
 namespace {
 
 using internal::Json;
+using internal::JsonProblems;
 
 // Calls fn for each object of the document.
 template <typename Fn>
@@ -17,12 +18,47 @@ void ForEachObject(const Json& json, Fn&& fn) {
     if (part.is_structured()) ForEachObject(part, fn);
 }
 
+// Calls check, whose errors are about the key.
+template <typename Fn>
+void TryKey(JsonProblems& problems, const std::string& key, Fn&& check) {
+  internal::Try(&problems, [&] {
+    try {
+      check();
+    } catch (const Error& error) {
+      throw Error(Format("{}: {}", key, error.what()));
+    }
+  });
+}
+
+// Its state has a number for each row of a matrix, and every type of model has biases.
+void CheckDenseOptimizer(const DenseOptimizerConfig& config) {
+  if (config.name == "rowwise_adagrad")
+    throw Error(
+        "rowwise_adagrad keeps one number for each row of a matrix, but every model has biases, "
+        "which are no matrices: expected adagrad, which keeps one for each weight, or sgd, adam, "
+        "adamw");
+}
+
 std::string HashIn(const Json& rule) {
   if (!rule.contains("plugin") || !rule["plugin"].is_object()) return "";
   return rule["plugin"].value("sha256", std::string());
 }
 
 }  // namespace
+
+void CheckStart(const TrainConfig& config, const std::string& source, bool of_ranks) {
+  JsonProblems problems;
+  for (size_t t = 0; t < config.tables.size(); ++t) {
+    const EmbeddingBagConfig& table = config.tables[t];
+    TryKey(problems, Format("tables[{}].dim", t),
+           [&] { CheckDimOfRule(table.optimizer, table.embedding_dim); });
+    if (!of_ranks)
+      TryKey(problems, Format("tables[{}].location", t),
+             [&] { CheckLocationOfRule(table.name, table.location, table.optimizer); });
+  }
+  TryKey(problems, "optimizer.dense.name", [&] { CheckDenseOptimizer(config.dense_optimizer); });
+  problems.ThrowIfAny(source);
+}
 
 void CheckPluginRules(const TrainConfig& config, const std::string& source,
                       const std::string& device) {
