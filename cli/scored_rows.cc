@@ -16,6 +16,7 @@
 #include "serve/raw_rows.h"
 #include "serve/versions/newest_good.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/run/row_counter.h"
 #include "train/training_memory.h"
 
 namespace tessera::cli {
@@ -234,12 +235,13 @@ void CheckReadAgain(const std::vector<std::string>& files, const std::string& wh
       throw Error(Format("--data {}: {}; a stream comes once: expected a file", file, why));
 }
 
-void CheckAnyScored(const ScoredRows& rows, bool any) {
+void CheckAnyScored(const ScoredRows& rows, bool any, int64_t read) {
   if (any) return;
-  throw Error(Format("{}: there are no rows to score{}{}",
-                     rows.data.empty() ? "made-up rows" : rows.data.front(),
-                     rows.range == ":" ? "" : " among --rows " + rows.range,
-                     rows.part == RowPart::kAll ? "" : " of --part " + ToString(rows.part)));
+  const std::string among = (rows.range == ":" ? "" : " among --rows " + rows.range) +
+                            (rows.part == RowPart::kAll ? "" : " of --part " + ToString(rows.part));
+  throw Error(Format(
+      "{}: {}", rows.data.empty() ? "made-up rows" : rows.data.front(),
+      read == 0 ? "there are no rows to score" + among : NoneCountsText(read, "read" + among)));
 }
 
 void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,

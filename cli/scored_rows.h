@@ -56,8 +56,8 @@ std::optional<TrainConfig> ConfigForModel(const std::string& model, const std::s
 // says: "recall reads its rows more than once".
 void CheckReadAgain(const std::vector<std::string>& files, const std::string& why);
 
-// Throws Error unless some row was scored.
-void CheckAnyScored(const ScoredRows& rows, bool any);
+// Throws Error unless some row was scored; `read` rows came, those that do not count among them.
+void CheckAnyScored(const ScoredRows& rows, bool any, int64_t read = 0);
 
 // Throws Error where scoring rows with a checkpoint takes more memory than there is.
 void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,

@@ -36,6 +36,7 @@
 #include "runtime/files/files.h"
 #include "train/grouped_meter.h"
 #include "train/optimum.h"
+#include "train/run/row_counter.h"
 
 namespace tessera::cli {
 namespace {
@@ -77,7 +78,7 @@ struct Outcome {
   std::vector<GroupValues> groups;
   std::optional<MetricValues> optimum;  // of planted rows
   std::string split = {};               // of the rows of the model's training, in words
-  int64_t rows = 0, skipped_rows = 0, not_finite = 0;
+  int64_t rows = 0, rows_read = 0, skipped_rows = 0, not_finite = 0;
   BadLineCounts skipped_by_reason;
   double seconds = 0;
 };
@@ -148,13 +149,15 @@ Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
   DataSource& rows = *source;
   if (!flags.by.empty()) source = groups.emplace(model.tasks(), flags.by).Over(std::move(source));
   const auto begin = std::chrono::steady_clock::now();
-  outcome.values = model.Evaluate(*source, [&](std::span<const TaskExamples> tasks) {
+  RowCounter counted(*source);
+  outcome.values = model.Evaluate(counted, [&](std::span<const TaskExamples> tasks) {
     Count(tasks, outcome);
     if (groups) groups->Add(tasks);
   });
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (const NamedTaskValues& task : outcome.values.tasks)
     outcome.rows = std::max(outcome.rows, task.values.clicks.examples);
+  outcome.rows_read = counted.rows();
   outcome.skipped_rows = rows.skipped_rows();
   outcome.skipped_by_reason = rows.skipped_by_reason();
   if (groups) outcome.groups = groups->Groups();
@@ -271,7 +274,7 @@ int Evaluate(Flags& flags) {
                    .there = &there});
   if (!model.is_checkpoint()) model.CheckHasMetrics(flags.model);
   const Outcome outcome = EvaluateAll(flags, model);
-  CheckAnyScored(flags.rows, outcome.rows > 0);
+  CheckAnyScored(flags.rows, outcome.rows > 0, outcome.rows_read);
   Say(flags, outcome);
   if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(flags, outcome));
   return 0;

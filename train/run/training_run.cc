@@ -15,6 +15,7 @@
 #include "train/run/evaluation_schedule.h"
 #include "train/run/measure_ranks.h"
 #include "train/run/measure_tables.h"
+#include "train/run/row_counter.h"
 #include "train/run/stopwatch.h"
 #include "train/run/watched_rows.h"
 
@@ -258,21 +259,37 @@ class TrainingRun {
     }
   }
 
+  // Warns once of rows none of which counts. Throws Error where there are none, and where the
+  // training may end by a metric that is not defined then.
+  void CheckAnyCounts(const EvaluationValues& values, int64_t rows) {
+    if (std::ranges::any_of(values.tasks, [](const auto& t) { return t.values.weight > 0; }))
+      return;
+    if (rows == 0)
+      throw Error(
+          Format("there are no rows for evaluation{}; {}",
+                 data_.split() ? Format(": data.split, {}, keeps none", *data_.split()) : "",
+                 SavedText()));
+    const std::string none = NoneCountsText(rows, "for evaluation");
+    const std::optional<EvaluationConfig>& by = trainer_.config().evaluation;
+    if (by && (by->target || by->patience > 0))
+      throw Error(
+          Format("{}, so {} is not defined, by which a target (--stop-at) or patience (--patience) "
+                 "would end the training; {}",
+                 none, schedule_->metric().name, SavedText()));
+    if (rank() == 0 && !std::exchange(said_none_counts_, true))
+      options_.on_warning(none + "; no metric of them is defined");
+  }
+
   // Absent without rows for evaluation, and where the run is stopped in it.
   std::optional<EvaluationValues> Evaluate(const EvaluationPoint& at) {
     const auto source = data_.OpenEval(rank());
     if (source == nullptr) return std::nullopt;
     const double begin = timer_.seconds();
-    const EvaluationValues values = ValuesOf(*source);
+    RowCounter counted(*source);
+    const EvaluationValues values = ValuesOf(counted);
     evaluation_seconds_ += timer_.seconds() - begin;
     if ((report_.stopped = options_.stop())) return std::nullopt;
-    const bool any = std::ranges::any_of(
-        values.tasks, [](const auto& task) { return task.values.clicks.examples > 0; });
-    if (!any)
-      throw Error(
-          Format("there are no rows for evaluation{}; {}",
-                 data_.split() ? Format(": data.split, {}, keeps none", *data_.split()) : "",
-                 SavedText()));
+    CheckAnyCounts(values, counted.rows());
     for (const NamedTaskValues& task : values.tasks)
       if (task.values.weight > 0 && std::isnan(task.values.loss(task.loss)))
         throw Error(
@@ -369,6 +386,7 @@ class TrainingRun {
   double evaluation_seconds_ = 0;
   int64_t saved_step_ = -1;  // of `checkpoint`; -1: it is not there
   bool rows_seen_ = false;   // in the first epoch of this run
+  bool said_none_counts_ = false;
   std::optional<TrainingMetrics> metrics_;
   std::optional<IncrementalCheckpoints> checkpoints_;
   std::optional<RankCheckpoints> of_ranks_;

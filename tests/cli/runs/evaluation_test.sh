@@ -49,6 +49,23 @@ END
 run 0 train --config zero.json --data zero.csv --train-rows 0:200 --eval-rows 200: --best zero.st
 has err "zero.st was not written: auc was not defined in any evaluation, as no evaluation row \
 counts: each has the weight 0 (data.weight) or no label"
+# ---- rows for evaluation that are there, but of which none counts: said once, and training goes on
+awk 'BEGIN { for (n = 0; n < 250; n++)
+  printf "{\"k\": %d%s}\n", n % 7, n < 200 ? ", \"y\": " n % 2 : "" }' >unknown.jsonl
+sed 's/"format": "csv", "labels": \["y"\], "weight": "w"/"format": "jsonl", \
+  "labels": [{"name": "y", "missing": "skip"}]/' zero.json >unknown.json
+unknown=(train --config unknown.json --data unknown.jsonl --train-rows 0:200 --eval-rows 200:250)
+run 0 "${unknown[@]}" --epochs 3 --checkpoint unknown.st --json unknown_run.json \
+  --metrics unknown_metrics.jsonl
+has err "none of the 50 rows for evaluation counts: each lacks a label, weighs 0 or fails"
+[ "$(grep -c "none of the 50 rows" err)" -eq 1 ] || fail "said again: $(cat err)"
+json unknown_run.json 'len(d["epochs"]) == 3 and d["auc"] is None and d["log_loss"] is None'
+fails_saying "counts: each lacks a label, weighs 0 or fails \"where\", so auc is not defined, by \
+which a target (--stop-at) or patience (--patience) would end the training; unknown_patient.st has \
+the training up to step 4" "${unknown[@]}" --patience 1 --checkpoint unknown_patient.st
+run 0 inspect unknown_patient.st
+fails_saying "unknown.jsonl: none of the 50 rows read among --rows 200:250 counts: each lacks a" \
+  evaluate unknown.st --data unknown.jsonl --rows 200:250
 run 0 $run --epochs 1 --eval zeros.tsv --best by_loss.st --eval-metric log_loss
 has out "saved by_loss.st, the best model"
 has_auc last.st "$(python3 -c 'import json; print(json.load(open("all.json"))["auc"])')"
