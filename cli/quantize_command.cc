@@ -25,6 +25,7 @@
 #include "serve/export/row_padding.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/version_folders.h"
+#include "train/run/row_counter.h"
 
 namespace tessera::cli {
 namespace {
@@ -48,7 +49,8 @@ constexpr char kQuantizeFooter[] =
     "takes it back. Rows are padded to 16 bytes, as TorchRec's; --codec int4@4 pads to 4.\n"
     "The errors shown are those of single numbers of the rows.\n"
     "--prune, --prune-norm and --prune-untouched drop every row that one of them names. Ids of "
-    "such rows read the default row, or add nothing, as unknown ids do. A dense part stored as "
+    "such rows read the default row, or add nothing, as unknown ids do. Of a table whose rows are "
+    "all named the one of the largest norm stays. A dense part stored as "
     "f16 is computed in f32. --budget counts the rows before any is dropped.\n";
 
 struct QuantizeFlags {
@@ -127,6 +129,18 @@ void WarnOfRawIds(const serve::PruneOptions& prune, const TrainConfig& config) {
                internal::Joined(tables)));
 }
 
+// Says which tables keep a row though all are named.
+void WarnOfLastRows(const serve::WrittenModel& model) {
+  std::vector<std::string> tables;
+  for (const serve::WrittenTable& table : model.tables)
+    if (table.all_rows_named) tables.push_back(table.spec.name);
+  if (!tables.empty())
+    Warn(
+        Format("--prune, --prune-norm and --prune-untouched name every row of these tables; the "
+               "row of the largest norm of each stays, as no table is empty: {}",
+               internal::Joined(tables)));
+}
+
 // Says which tables --default-row changes nothing of.
 void WarnOfDefaultRow(const QuantizeFlags& flags, const serve::ModelSpec& spec) {
   if (serve::ParseDefaultRow(flags.default_row) == serve::DefaultRow::kNone) return;
@@ -186,10 +200,11 @@ void SayPadding(const serve::ModelSpec& spec) {
 
 EvaluationValues ScoresOf(RowScorer scorer, const QuantizeFlags& flags) {
   scorer.CheckHasMetrics("--data");
-  const EvaluationValues scores =
-      scorer.ScoreAll(*OpenScoredRows(flags.scored, scorer.inputs(), flags.checkpoint));
+  const auto source = OpenScoredRows(flags.scored, scorer.inputs(), flags.checkpoint);
+  RowCounter counted(*source);
+  const EvaluationValues scores = scorer.ScoreAll(counted);
   const auto any = [](const auto& task) { return task.values.clicks.examples > 0; };
-  CheckAnyScored(flags.scored, std::ranges::any_of(scores.tasks, any));
+  CheckAnyScored(flags.scored, std::ranges::any_of(scores.tasks, any), counted.rows());
   return scores;
 }
 
@@ -277,6 +292,7 @@ int Quantize(QuantizeFlags& flags) {
   const serve::WrittenModel model = WriteModel(ctx, checkpoint, config, directory, options);
   Report(model, directory);
   SayPadding(model.spec);
+  WarnOfLastRows(model);
   WarnOfDefaultRow(flags, model.spec);
   if (flags.keep) RemoveOldVersions(flags.out, *flags.keep);
   if (before) ReportLoss(flags, directory, *before);
@@ -293,8 +309,8 @@ void AddPruneFlags(Command command, QuantizeFlags& f) {
       .Within(NumbersFrom(0.0, 1e30))
       .Value("NORM");
   command.Add("--prune-untouched", f.prune.untouched,
-              "Drop rows that the training never met, as the optimizer's state tells (states of "
-              "f16 do not)");
+              "Drop rows whose optimizer state is all 0: the training never met them, or only "
+              "with gradients of 0 (states of f16 do not tell)");
   command
       .Add("--remap", f.remap,
            "Ids find the remaining rows through an array (4 bytes an id; the default) or a hash "

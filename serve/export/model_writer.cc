@@ -82,9 +82,10 @@ void Prune(Context& ctx, const Checkpoint& checkpoint, const PruneOptions& optio
   if (!options.any()) return;
   for (TableExport& table : tables) {
     if (table.spec.raw_ids) continue;
-    std::vector<int64_t> kept = KeptRows(
-        ctx, checkpoint, RankingModel::TableParameterName(table.spec.name), table.rows, options);
-    if (std::ssize(kept) < table.spec.rows) table.Keep(std::move(kept), options.remap);
+    RowsKept kept = KeptRows(ctx, checkpoint, RankingModel::TableParameterName(table.spec.name),
+                             table.rows, options);
+    table.all_rows_named = kept.all_rows_named;
+    if (std::ssize(kept.ids) < table.spec.rows) table.Keep(std::move(kept.ids), options.remap);
   }
 }
 
@@ -182,8 +183,10 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
   model.spec.tables.clear();
   for (const TableExport& table : tables) {
     model.spec.tables.push_back(table.spec);
-    model.tables.push_back(
-        {.spec = table.spec, .checkpoint_bytes = table.checkpoint_bytes, .error = {}});
+    model.tables.push_back({.spec = table.spec,
+                            .checkpoint_bytes = table.checkpoint_bytes,
+                            .all_rows_named = table.all_rows_named,
+                            .error = {}});
   }
   StreamedSafetensors content;
   AddDensePart(ctx, checkpoint, model.spec, content);

@@ -46,6 +46,7 @@ struct WriteModelOptions {
 struct WrittenTable {
   TableSpec spec;
   int64_t checkpoint_bytes = 0;  // of its rows there
+  bool all_rows_named = false;   // by pruning: its one row stays as no table is empty
   QuantizationError error;
 };
 

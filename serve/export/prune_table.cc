@@ -92,9 +92,8 @@ std::vector<int64_t> Largest(const std::vector<double>& norms, int64_t count) {
 
 }  // namespace
 
-std::vector<int64_t> KeptRows(Context& ctx, const Checkpoint& checkpoint,
-                              const std::string& parameter, const RowSource& source,
-                              const PruneOptions& options) {
+RowsKept KeptRows(Context& ctx, const Checkpoint& checkpoint, const std::string& parameter,
+                  const RowSource& source, const PruneOptions& options) {
   if (!(options.share >= 0 && options.share <= 1))
     throw Error(Format("pruning: expected a share from 0 to 1, got {}", options.share));
   const std::vector<double> norms = SquaredNorms(ctx, source);
@@ -109,9 +108,10 @@ std::vector<int64_t> KeptRows(Context& ctx, const Checkpoint& checkpoint,
     const auto i = static_cast<size_t>(id);
     return norms[i] <= most || !touched[i];
   });
-  if (ids.empty()) ids.push_back(std::max_element(norms.begin(), norms.end()) - norms.begin());
+  const bool all_rows_named = ids.empty();
+  if (all_rows_named) ids.push_back(std::max_element(norms.begin(), norms.end()) - norms.begin());
   std::sort(ids.begin(), ids.end());
-  return ids;
+  return {std::move(ids), all_rows_named};
 }
 
 RowSource RowsAt(const RowSource& source, std::vector<int64_t> ids) {

@@ -2,6 +2,7 @@
 #define TESSERA_SERVE_EXPORT_PRUNE_TABLE_H_
 // Which rows of a checkpoint's table a served model keeps, and the rows that are left, some at a
 // time. What is in memory of a table is a number a row.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,19 +20,24 @@ struct PruneOptions {
   double share = 0;
   // Rows whose L2 norm is at most this; below 0: none.
   double max_norm = -1;
-  // Rows that the training never met: all that the optimizer remembers of them is zero.
+  // Rows of which all that the optimizer remembers is zero: the training never met them, or only
+  // with gradients of 0.
   bool untouched = false;
   RemapKind remap = RemapKind::kArray;  // how ids find their rows
 
   bool any() const { return share > 0 || max_norm >= 0 || untouched; }
 };
 
-// The ids whose rows are kept, ascending. `parameter` is the table's name in the checkpoint. A row
+struct RowsKept {
+  std::vector<int64_t> ids;     // ascending
+  bool all_rows_named = false;  // `ids` is the row of the largest norm alone, which is named, too
+};
+
+// The ids whose rows are kept. `parameter` is the table's name in the checkpoint. A row
 // with NaN counts as the largest. Throws Error for a share outside [0, 1], and for `untouched`
 // where the checkpoint has no optimizer state of the table.
-std::vector<int64_t> KeptRows(Context& ctx, const Checkpoint& checkpoint,
-                              const std::string& parameter, const RowSource& source,
-                              const PruneOptions& options);
+RowsKept KeptRows(Context& ctx, const Checkpoint& checkpoint, const std::string& parameter,
+                  const RowSource& source, const PruneOptions& options);
 
 // A source of these rows alone. REQUIRES: ascending.
 RowSource RowsAt(const RowSource& source, std::vector<int64_t> ids);

@@ -19,6 +19,7 @@ struct TableExport {
   RowSource rows;                    // spec.rows of them; the checkpoint must outlive it
   int64_t checkpoint_bytes = 0;      // of all rows there
   std::vector<int64_t> kept = {};    // of a pruned table: the ids of its rows, ascending
+  bool all_rows_named = false;       // RowsKept
   std::vector<RemapEntry> ids = {};  // of a table of raw ids: all that have a row, ascending
 
   // Drops all rows but those of these ids. REQUIRES: ascending; no raw ids.

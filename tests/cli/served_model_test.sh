@@ -108,6 +108,11 @@ asked /v2/models/model/infer "$body"
 has answer "200 OK"
 stop
 
+# ---- pruning that names every row leaves one of each table, and says so
+run 0 quantize model.safetensors --prune-norm 1000 -o bare
+has err "--prune, --prune-norm and --prune-untouched name every row of these tables; the row of the"
+rm -rf bare
+
 # ---- the same where ids find their rows by a hash, or are raw: nobody looks for an end that is
 # gone
 sed 's/"optimizer"/"managed_collision": {"kind": "growing"}, "optimizer"/' small.json >raw.json

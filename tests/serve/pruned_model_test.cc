@@ -114,10 +114,10 @@ TEST(PrunedModel, RowsThatTrainingNeverMetAreFoundByTheirState) {
         const Tensor state = tensors.at(OptimizerStateName(b, "momentum1"));
         state.data<float>()[3] = state.data<float>()[7] = 0;
       });
-  const std::vector<int64_t> kept = KeptRows(ctx, changed, b, source, {.untouched = true});
+  const std::vector<int64_t> kept = KeptRows(ctx, changed, b, source, {.untouched = true}).ids;
   EXPECT_EQ(std::count(kept.begin(), kept.end(), 3) + std::count(kept.begin(), kept.end(), 7), 0);
   EXPECT_EQ(std::ssize(kept),
-            std::ssize(KeptRows(ctx, checkpoint, b, source, {.untouched = true})) - 2);
+            std::ssize(KeptRows(ctx, checkpoint, b, source, {.untouched = true}).ids) - 2);
 }
 
 // In f16 the squares of small gradients are 0.
@@ -141,9 +141,11 @@ TEST(PrunedModel, PruningByNormKeepsARowAtLeast) {
   const Checkpoint checkpoint = ReadCheckpoint(small.checkpoint);
   const RowSource source = RowsOf(checkpoint, tessera::testing::SmallConfig())[0];
   const std::string a = RankingModel::TableParameterName("a");
-  EXPECT_EQ(KeptRows(ctx, checkpoint, a, source, {.max_norm = 0}).size(), 60u);
-  const std::vector<int64_t> one = KeptRows(ctx, checkpoint, a, source, {.max_norm = 1e9});
-  EXPECT_EQ(std::set<int64_t>(one.begin(), one.end()), LargestRows(small, "a", 1));
+  EXPECT_EQ(KeptRows(ctx, checkpoint, a, source, {.max_norm = 0}).ids.size(), 60u);
+  EXPECT_FALSE(KeptRows(ctx, checkpoint, a, source, {.max_norm = 0}).all_rows_named);
+  const RowsKept one = KeptRows(ctx, checkpoint, a, source, {.max_norm = 1e9});
+  EXPECT_EQ(std::set<int64_t>(one.ids.begin(), one.ids.end()), LargestRows(small, "a", 1));
+  EXPECT_TRUE(one.all_rows_named);
   EXPECT_THROW(KeptRows(ctx, checkpoint, a, source, {.share = 1.5}), Error);
   Predictor pruned(WriteSmallModel(small, "norm", {.prune = {.max_norm = 1e9}}));
   EXPECT_EQ(pruned.model()->spec().tables[0].rows, 1);
