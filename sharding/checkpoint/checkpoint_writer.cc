@@ -112,6 +112,12 @@ StreamedSafetensors ContentOf(std::vector<ShardStreams> shards,
 
 }  // namespace
 
+bool HoldsParts(const std::string& folder) {
+  bool any = false;
+  ForEachSave(folder, [&](const fs::path&, int64_t) { any = true; });
+  return any;
+}
+
 int64_t NextSave(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);

@@ -23,6 +23,9 @@ namespace tessera {
 // it can't.
 int64_t NextSave(const std::string& folder);
 
+// Whether a folder has files that WritePart writes, of a save that counts or of none.
+bool HoldsParts(const std::string& folder);
+
 // A shard that is written from streams.
 struct ShardStreams {
   std::string table;

@@ -9,8 +9,10 @@
 #include "runtime/files/files.h"
 #include "runtime/files/safetensors.h"
 #include "sharding/checkpoint/checkpoint_index.h"
+#include "sharding/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint_files.h"
+#include "train/checkpoint/kept_checkpoints.h"
 #include "train/checkpoint/version_folders.h"
 
 namespace tessera {
@@ -33,6 +35,16 @@ std::string ModelsIn(const std::string& folder) {
   for (size_t i = 0; i < std::min<size_t>(4, models.size()); ++i)
     text += (i == 0 ? "" : ", ") + models[i];
   return text;
+}
+
+// Throws Error for files of ranks without an index.
+void CheckNoPartsAlone(const std::string& folder) {
+  if (!HoldsParts(folder)) return;
+  const std::vector<KeptCheckpoint> kept = KeptBeside(folder);
+  throw Error(Format(
+      "{}: ranks have written files into this folder, but no save of it is complete: {} is "
+      "missing, which the first save writes last; begin the training anew{}",
+      folder, kIndexName, kept.empty() ? "" : Format(", or go on from {}", kept.back().path)));
 }
 
 }  // namespace
@@ -63,6 +75,7 @@ SavedForm DetectForm(const std::string& path) {
     throw Error(Format(
         "{}: it is a folder of rows that tessera preprocess wrote: expected a saved model", path));
   CheckHasVersionsLeft(path);
+  CheckNoPartsAlone(path);
   if (const std::string models = ModelsIn(path); !models.empty())
     throw Error(
         Format("{}: it is no saved model itself; name one of those in it: {}", path, models));

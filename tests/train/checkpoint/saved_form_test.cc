@@ -8,10 +8,12 @@
 
 #include "tests/train/testing/files.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/kept_checkpoints.h"
 
 namespace tessera {
 namespace {
 
+using ::testing::EndsWith;
 using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::TempPath;
@@ -46,6 +48,17 @@ TEST(SavedFormTest, IsToldByWhatIsThere) {
                         "/best.safetensors, " + last));
   EXPECT_THAT(ErrorOf([&] { DetectForm(FolderWith("other")); }),
               HasSubstr("there is no saved model in this folder"));
+}
+
+TEST(SavedFormTest, FilesOfRanksWithoutAnIndexAreNoSave) {
+  const std::string folder = FolderWith("save-1-rank-0.safetensors");
+  const auto error = [&] { return ErrorOf([&] { DetectForm(folder); }); };
+  EXPECT_THAT(error(), HasSubstr("no save of it is complete: index.json is missing"));
+  EXPECT_THAT(error(), EndsWith("begin the training anew"));
+  const std::string kept = KeptPath(folder, 100);
+  std::filesystem::create_directories(kept);
+  std::ofstream(kept + "/index.json") << "{}";
+  EXPECT_THAT(error(), EndsWith("begin the training anew, or go on from " + kept));
 }
 
 TEST(SavedFormTest, WhatIsNoCheckpointSaysWhatToDoFirst) {
