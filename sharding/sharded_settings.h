@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_SHARDED_SETTINGS_H_
 #define TESSERA_SHARDING_SHARDED_SETTINGS_H_
-// What ShardedTables computes depends on these settings, so that all ranks must have the same.
+// Settings of ShardedTables that change its results, so that all ranks must have the same.
 #include <string>
 #include <vector>
 

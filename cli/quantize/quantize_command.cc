@@ -11,10 +11,9 @@
 #include "cli/config_flags.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/outputs.h"
+#include "cli/quantize/written_model_report.h"
 #include "cli/scored_rows.h"
 #include "cli/show/log.h"
-#include "cli/show/model_directory_summary.h"
-#include "cli/show/numbers.h"
 #include "runtime/base/joined.h"
 #include "runtime/base/natural_order.h"
 #include "runtime/context.h"
@@ -22,7 +21,6 @@
 #include "serve/export/choose_table_codecs.h"
 #include "serve/export/model_memory.h"
 #include "serve/export/model_writer.h"
-#include "serve/export/row_padding.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/version_folders.h"
 #include "train/run/row_counter.h"
@@ -49,9 +47,9 @@ constexpr char kQuantizeFooter[] =
     "takes it back. Rows are padded to 16 bytes, as TorchRec's; --codec int4@4 pads to 4.\n"
     "The errors shown are those of single numbers of the rows.\n"
     "--prune, --prune-norm and --prune-untouched drop every row that one of them names. Ids of "
-    "such rows read the default row, or add nothing, as unknown ids do. Of a table whose rows are "
-    "all named the one of the largest norm stays. A dense part stored as "
-    "f16 is computed in f32. --budget counts the rows before any is dropped.\n";
+    "such rows read the default row, or add nothing, as unknown ids do. A table whose rows are all "
+    "named keeps the one of the largest norm. A dense part stored as f16 is computed in f32. "
+    "--budget counts the rows before any is dropped.\n";
 
 struct QuantizeFlags {
   std::vector<std::string> set;
@@ -129,18 +127,6 @@ void WarnOfRawIds(const serve::PruneOptions& prune, const TrainConfig& config) {
                internal::Joined(tables)));
 }
 
-// Says which tables keep a row though all are named.
-void WarnOfLastRows(const serve::WrittenModel& model) {
-  std::vector<std::string> tables;
-  for (const serve::WrittenTable& table : model.tables)
-    if (table.all_rows_named) tables.push_back(table.spec.name);
-  if (!tables.empty())
-    Warn(
-        Format("--prune, --prune-norm and --prune-untouched name every row of these tables; the "
-               "row of the largest norm of each stays, as no table is empty: {}",
-               internal::Joined(tables)));
-}
-
 // Says which tables --default-row changes nothing of.
 void WarnOfDefaultRow(const QuantizeFlags& flags, const serve::ModelSpec& spec) {
   if (serve::ParseDefaultRow(flags.default_row) == serve::DefaultRow::kNone) return;
@@ -152,50 +138,6 @@ void WarnOfDefaultRow(const QuantizeFlags& flags, const serve::ModelSpec& spec) 
         Format("--default-row {} changes nothing of tables whose unknown raw ids read rows that "
                "they share: {}",
                flags.default_row, internal::Joined(tables)));
-}
-
-void Report(const serve::WrittenModel& model, const std::string& out) {
-  std::vector<std::vector<std::string>> rows = {{"table", "rows", "kept", "dim", "codec", "size",
-                                                 "of before", "RMS error", "largest", "worst row"}};
-  int64_t bytes = 0, before = 0;
-  const auto share = [](int64_t part, int64_t whole) {
-    return Fixed(100 * static_cast<double>(part) / static_cast<double>(whole), 1) + " %";
-  };
-  for (const serve::WrittenTable& table : model.tables) {
-    const int64_t stored = StoredBytes(table.spec);
-    bytes += stored;
-    before += table.checkpoint_bytes;
-    rows.push_back({table.spec.name, Count(table.spec.num_ids()),
-                    share(table.spec.rows, table.spec.num_ids()), std::to_string(table.spec.dim),
-                    ToString(table.spec.codec), Bytes(stored),
-                    share(stored, table.checkpoint_bytes), Format("{:.3g}", table.error.rms),
-                    Format("{:.3g}", table.error.max), std::to_string(table.error.worst_row)});
-    if (table.error.not_finite > 0)
-      Warn(Format("table {}: {} not decode as finite numbers", table.spec.name,
-                  Counted(table.error.not_finite, "row") +
-                      (table.error.not_finite == 1 ? " does" : " do")),
-           {{"table", table.spec.name}, {"rows", table.error.not_finite}});
-  }
-  rows.push_back({"all", "", "", "", "", Bytes(bytes), share(bytes, before), "", "", ""});
-  Note(Format("{}\n{}: version {}", TextTable(rows), out, model.spec.version),
-       {{"path", out},
-        {"version", model.spec.version},
-        {"tables", std::ssize(model.tables)},
-        {"bytes", bytes}});
-}
-
-// Says of which tables padding takes what the fewer bits would save, and what saves it.
-void SayPadding(const serve::ModelSpec& spec) {
-  for (const serve::WastedPadding& w : serve::FindWastedPadding(spec)) {
-    const int64_t bytes = RowBytes(w.codec, w.dim);
-    Note(
-        Format("{} of dim {}: a row of {} takes {} bytes, {} of them padding, so {} takes no more; "
-               "one of {} takes {} (--codec {}, or --table TABLE={})",
-               Counted(w.tables, "table"), w.dim, w.codec, bytes,
-               bytes - UnpaddedRowBytes(w.codec, w.dim), w.wider, w.packed,
-               RowBytes(w.packed, w.dim), w.packed, w.packed),
-        {{"codec", ToString(w.codec)}, {"dim", w.dim}, {"tables", w.tables}});
-  }
 }
 
 EvaluationValues ScoresOf(RowScorer scorer, const QuantizeFlags& flags) {
@@ -290,9 +232,7 @@ int Quantize(QuantizeFlags& flags) {
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);
   const std::optional<EvaluationValues> before = ScoresOfCheckpoint(flags, checkpoint, config);
   const serve::WrittenModel model = WriteModel(ctx, checkpoint, config, directory, options);
-  Report(model, directory);
-  SayPadding(model.spec);
-  WarnOfLastRows(model);
+  ReportWrittenModel(model, directory);
   WarnOfDefaultRow(flags, model.spec);
   if (flags.keep) RemoveOldVersions(flags.out, *flags.keep);
   if (before) ReportLoss(flags, directory, *before);
