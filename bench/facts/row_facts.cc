@@ -49,7 +49,8 @@ Facts ReuseFacts(double ids, double distinct_rows, double row_bytes) {
 }
 
 Facts CacheHitFacts(const RowReads& reads, bool cold, const std::vector<DataCache>& caches) {
-  const auto lines = static_cast<int64_t>(std::ceil(reads.row_bytes / kLineBytes));
+  // Calls of empty bags read no rows, whose mean is then 0 bytes.
+  const auto lines = std::max<int64_t>(1, std::llround(std::ceil(reads.row_bytes / kLineBytes)));
   std::vector<int64_t> held;  // rows, by cache
   for (const DataCache& cache : caches) held.push_back(cache.bytes / (lines * kLineBytes));
   const std::vector<double> own = LruHitShares(PartsOf(reads, 0), cold, held);

@@ -55,6 +55,12 @@ TEST(RowFactsTest, RowsTakeWholeLines) {
       << "two rows of two lines fill the cache";
 }
 
+TEST(RowFactsTest, CallsOfEmptyBagsHitNothing) {
+  EXPECT_THAT(CacheHitFacts({{{}, {}}, /*row_bytes=*/0}, true, kCaches),
+              ElementsAre(Pair("lru_l1_hit_share", 0), Pair("lru_l2_hit_share", 0),
+                          Pair("lru_l3_hit_share", 0)));
+}
+
 TEST(RowFactsTest, EachCallIsColdByItself) {
   const RowReads reads = {{{1, 2}, {2, 1}}, kRow};
   EXPECT_EQ(CacheHitFacts(reads, true, kCaches)[2].second, 0);
