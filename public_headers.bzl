@@ -179,6 +179,7 @@ PUBLIC_HEADERS = {
         "planner/quantized_plan.h",
         "planner/stats.h",
         "planner/model/estimator.h",
+        "planner/model/kept_bytes.h",
         "planner/model/model.h",
         "planner/model/plan_kernel.h",
         "planner/model/reservation.h",

@@ -22,4 +22,8 @@ int64_t CountStatesOfElements(const DenseOptimizerConfig& config) {
                                [](const std::string& name) { return name != "step"; });
 }
 
+int64_t CountStatesOfRows(const DenseOptimizerConfig& config) {
+  return config.name == "rowwise_adagrad" ? 1 : 0;
+}
+
 }  // namespace tessera

@@ -13,6 +13,8 @@ std::vector<std::string> DenseStateNames(const DenseOptimizerConfig& config);
 
 // How many of these have as many elements as the parameter.
 int64_t CountStatesOfElements(const DenseOptimizerConfig& config);
+// How many have one element a row of a matrix.
+int64_t CountStatesOfRows(const DenseOptimizerConfig& config);
 
 }  // namespace tessera
 #endif  // TESSERA_OPTIM_DENSE_STATE_NAMES_H_

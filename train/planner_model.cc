@@ -6,6 +6,8 @@
 
 #include "embedding/table/table_memory.h"
 #include "models/ranking_net.h"
+#include "optim/dense_state_names.h"
+#include "optim/state_bytes.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
 #include "train/model_config.h"
@@ -72,6 +74,22 @@ std::optional<RowDType> StateType(const EmbeddingBagConfig& table) {
   return PlannedType(table, table.state_type);
 }
 
+// An update in backward keeps states alone; without one, backward leaves a gradient of the whole
+// table, and the dense optimizer's states come on top (AddDenseStates).
+KeptBytes KeptBytesOf(const EmbeddingBagConfig& table) {
+  if (std::holds_alternative<Dense>(table.optimizer)) return {.column = SizeOf(DType::kF32)};
+  const auto states = [&](int64_t columns) {
+    return StateBytesARow(table.optimizer, table.state_type, columns);
+  };
+  return {.column = states(1) - states(0), .row = states(0)};
+}
+
+void AddDenseStates(const DenseOptimizerConfig& optimizer, KeptBytes& kept) {
+  const int64_t f32 = SizeOf(DType::kF32);
+  kept.column += f32 * CountStatesOfElements(optimizer);
+  kept.row += f32 * CountStatesOfRows(optimizer);
+}
+
 }  // namespace
 
 PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size, int ranks,
@@ -86,7 +104,8 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
                             .dtype = PlannedType(table, table.data_type),
                             .features = table.feature_names,
                             .optimizer = RuleName(table.optimizer),
-                            .state_dtype = StateType(table)});
+                            .state_dtype = StateType(table),
+                            .kept_bytes = KeptBytesOf(table)});
     TableConstraints& constraints = model.constraints[table.name];
     constraints.pooling_factors.assign(table.feature_names.size(), 1.0);
     if (const auto raw = config.managed_collision.find(table.name);
@@ -100,8 +119,12 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
 }
 
 PlannerModel PlannerModelOf(const TrainConfig& config, int ranks, ComputeDevice device) {
-  return PlannerModelOf(RankingModelConfigOf(config),
-                        std::max<int64_t>(1, config.batch_size / ranks), ranks, device);
+  PlannerModel model = PlannerModelOf(
+      RankingModelConfigOf(config), std::max<int64_t>(1, config.batch_size / ranks), ranks, device);
+  for (PlannerTable& table : model.tables)
+    if (table.optimizer == Dense::kName)
+      AddDenseStates(config.dense_optimizer, table.kept_bytes.value());
+  return model;
 }
 
 }  // namespace tessera

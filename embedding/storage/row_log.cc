@@ -21,10 +21,6 @@ constexpr int64_t kMaxSegmentBytes = 1 << 20;
 constexpr int64_t kSpareSegments = 2, kMaxWriting = 4;
 constexpr int64_t kMoreSegments = kSpareSegments + kMaxWriting + 2;
 
-int64_t SegmentsFor(int64_t rows, int64_t per_segment) {
-  return (rows + rows / 2) / per_segment + 1 + kMoreSegments;
-}
-
 // Whether a read has a block already, or can have it, as its next one, too.
 bool Joins(const BlockOp& read, int64_t block, int64_t block_bytes) {
   const int64_t end = read.offset + read.bytes;
@@ -99,9 +95,17 @@ RowLog::Layout RowLog::LayoutOf(int64_t rows, int64_t record_bytes, int64_t segm
   const int64_t blocks = std::max<int64_t>(1, segment_bytes / layout.block_bytes);
   layout.segment_bytes = blocks * layout.block_bytes;
   layout.per_segment = blocks * layout.per_block;
-  const int64_t places = SegmentsFor(rows, layout.per_segment) * layout.per_segment;
+  return layout;
+}
+
+RowLog::Layout RowLog::Indexed(int64_t rows, const Layout& layout) {
+  const int64_t places = NumSegments(rows, layout) * layout.per_segment;
   TESSERA_CHECK_LT(places, int64_t{kNone}, "rows on disk: places of {} rows", rows);
   return layout;
+}
+
+int64_t RowLog::NumSegments(int64_t rows, const Layout& layout) {
+  return (rows + rows / 2) / layout.per_segment + 1 + kMoreSegments;
 }
 
 RowLog::RowLog(std::shared_ptr<BlockIo> io, int64_t rows, int64_t record_bytes, Make make,
@@ -109,10 +113,10 @@ RowLog::RowLog(std::shared_ptr<BlockIo> io, int64_t rows, int64_t record_bytes, 
     : io_(std::move(io)),
       table_(options.table),
       record_bytes_(record_bytes),
-      layout_(LayoutOf(rows, record_bytes, options.segment_bytes)),
+      layout_(Indexed(rows, LayoutOf(rows, record_bytes, options.segment_bytes))),
       make_(std::move(make)),
       index_(static_cast<size_t>(rows), kNone),
-      segments_(static_cast<size_t>(SegmentsFor(rows, layout_.per_segment))),
+      segments_(static_cast<size_t>(NumSegments(rows, layout_))),
       file_(options.folder, std::ssize(segments_) * layout_.segment_bytes) {
   TakeFreeSegment();
 }

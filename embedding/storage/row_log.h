@@ -62,6 +62,13 @@ class RowLog {
   // The record at records + i·stride becomes row rows[i]'s. Does not fail (CheckWritten).
   void Write(std::span<const int64_t> rows, const char* records, int64_t stride);
 
+  // Returns the bytes that the scratch file of so many rows takes.
+  // REQUIRES: rows and record_bytes are at least 1.
+  static int64_t FileBytes(int64_t rows, int64_t record_bytes) {
+    const Layout layout = LayoutOf(rows, record_bytes, 0);
+    return NumSegments(rows, layout) * layout.segment_bytes;
+  }
+
   int64_t rows() const { return static_cast<int64_t>(index_.size()); }
   int64_t record_bytes() const { return record_bytes_; }
   int64_t file_bytes() const { return file_.bytes(); }
@@ -86,6 +93,8 @@ class RowLog {
     int64_t stride, block_bytes, per_block, per_segment, segment_bytes;
   };
   static Layout LayoutOf(int64_t rows, int64_t record_bytes, int64_t segment_bytes);
+  static Layout Indexed(int64_t rows, const Layout& layout);  // checks that an index can name rows
+  static int64_t NumSegments(int64_t rows, const Layout& layout);
 
   int64_t SegmentOf(uint32_t place) const { return place / layout_.per_segment; }
   // Offset of a record in its segment, in bytes.

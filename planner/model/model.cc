@@ -18,6 +18,7 @@ constexpr const char* kPipelineNames[] = {"none", "train_base", "train_sparse_di
                                           "train_prefetch_sparse_dist"};
 constexpr auto kMaxTableBytes = static_cast<double>(SizeLimits::kBytes);
 constexpr double kMaxIds = 1e12;  // of a table, a rank
+constexpr double kMaxKeptBytes = 1 << 20;
 
 // A number of a table's, between `least` and `most`.
 void CheckNumber(double value, double least, double most, const std::string& table,
@@ -69,6 +70,9 @@ void CheckTable(const PlannerTable& t) {
                        static_cast<double>(t.element_bytes());
   TESSERA_CHECK(bytes <= kMaxTableBytes, "table {}: it has {} bytes, more than {}", t.name, bytes,
                 kMaxTableBytes);
+  if (!t.kept_bytes) return;
+  CheckNumber(static_cast<double>(t.kept_bytes->column), 0, kMaxKeptBytes, t.name, "kept_bytes");
+  CheckNumber(static_cast<double>(t.kept_bytes->row), 0, kMaxKeptBytes, t.name, "kept_bytes");
 }
 
 }  // namespace

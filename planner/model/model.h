@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/model/kept_bytes.h"
 #include "planner/model/plan_kernel.h"
 #include "planner/model/topology.h"
 #include "runtime/numbers/dtype.h"
@@ -49,6 +50,8 @@ struct PlannerTable {
   // The number format of the optimizer's states, which are then counted as training has them.
   // Absent: TorchRec's estimate of them, which knows some optimizers' names alone.
   std::optional<RowDType> state_dtype = {};
+  // Set where they are known; they are then counted in place of the optimizer's states by name.
+  std::optional<KeptBytes> kept_bytes = {};
   // Set for a quantized table: what lies in memory in place of [rows, dim] and the dtype's bytes
   // (scale, bias and padding included).
   std::optional<int64_t> stored_rows = {}, stored_dim = {}, stored_element_bytes = {};

@@ -55,6 +55,15 @@ void ReadStoredShape(JsonObject& object, PlannerTable& table) {
   table.stored_dim = shape[1];
 }
 
+void ReadKeptBytes(JsonObject& object, PlannerTable& table) {
+  std::vector<int64_t> bytes;
+  ReadField(object, "kept_bytes", bytes);
+  if (bytes.empty()) return;
+  if (bytes.size() != 2)
+    ThrowExpected(object.at("kept_bytes"), "[of a column, of a row]", *object.Find("kept_bytes"));
+  table.kept_bytes = {bytes[0], bytes[1]};
+}
+
 PlannerTable TableFields(JsonObject& object) {
   PlannerTable table;
   object.Required("name", table.name);
@@ -64,6 +73,7 @@ PlannerTable TableFields(JsonObject& object) {
   ReadField(object, "features", table.features);
   ReadField(object, "optimizer", table.optimizer);
   ReadWord(object, "state_dtype", ParseRowDType, table.state_dtype);
+  ReadKeptBytes(object, table);
   ReadStoredShape(object, table);
   ReadField(object, "stored_element_bytes", table.stored_element_bytes);
   return table;

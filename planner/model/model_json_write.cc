@@ -28,6 +28,7 @@ Json TableJson(const PlannerTable& t) {
   PutList(json, "features", t.features);
   if (!t.optimizer.empty()) json["optimizer"] = t.optimizer;
   if (t.state_dtype) json["state_dtype"] = ToString(*t.state_dtype);
+  if (t.kept_bytes) json["kept_bytes"] = {t.kept_bytes->column, t.kept_bytes->row};
   if (t.stored_rows || t.stored_dim) json["stored_shape"] = {t.planned_rows(), t.planned_dim()};
   Put(json, "stored_element_bytes", t.stored_element_bytes);
   return json;

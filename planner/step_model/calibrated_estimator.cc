@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "embedding/storage/row_log.h"
 #include "embedding/table/table_memory.h"
 #include "planner/model/planner_error.h"
 #include "runtime/base/check.h"
@@ -89,6 +90,14 @@ std::vector<double> DenseFlopsOf(const PlannerModel& model) {
           static_cast<double>(model.dense_parameter_bytes)};
 }
 
+// The scratch file of a part of a table on disk; a part without rows has none.
+int64_t FileBytes(const StepTable& table, const ShardRun& part) {
+  if (part.rows == 0) return 0;
+  const auto columns = static_cast<double>(part.columns);
+  return RowLog::FileBytes(part.rows, part.columns * SizeOf(table.row_type) +
+                                          std::llround(KeptBesideRow(table, columns)));
+}
+
 int64_t RoundedUp(double bytes) { return static_cast<int64_t>(std::ceil(bytes)); }
 
 }  // namespace
@@ -103,6 +112,7 @@ StepLoad StepLoadOf(const PlannerModel& model, const CalibratedOptions& options)
     table.row_type = ElementType(t.dtype);
     table.state_type = ElementType(t.state_dtype.value_or(RowDType::kFp32));
     table.rule = t.optimizer.empty() ? "sgd" : t.optimizer;
+    table.kept_bytes = t.kept_bytes;
     table.sequences = !IsPooled(model.module_of(t).kind);
     table.weighted = IsWeighted(model, t);
     table.cache_lines = model.cache_load_factor(t);
@@ -187,7 +197,7 @@ void CalibratedStorageEstimator::Estimate(const Topology& topology, const Planne
     device += step;
     if (on_disk) run.storage.ddr += kDiskIndexBytes * run.rows;
     int64_t& kept_in = on_disk ? run.storage.ssd : host ? run.storage.ddr : run.storage.hbm;
-    kept_in += RoundedUp(kept);
+    kept_in += on_disk ? FileBytes(table, run) : RoundedUp(kept);
     if (on_disk || (caching && !cpu)) device += RoundedUp(factor * kept);
   });
 }

@@ -16,6 +16,11 @@ double BytesOfStates(const StepTable& table, double columns) {
       StateBytesARow(RuleByName(table.rule), table.state_type, static_cast<int64_t>(columns)));
 }
 
+double KeptBesideRow(const StepTable& table, double columns) {
+  return table.kept_bytes ? static_cast<double>(table.kept_bytes->Of(static_cast<int64_t>(columns)))
+                          : BytesOfStates(table, columns);
+}
+
 double BytesOfRow(const StepTable& table) {
   const auto columns = static_cast<double>(table.dim);
   return columns * static_cast<double>(SizeOf(table.row_type)) + BytesOfStates(table, columns);

@@ -3,9 +3,11 @@
 // The load of a training step on any machine, under any plan: tables, the ids of a batch, and the
 // dense part. Plain data.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "planner/model/kept_bytes.h"
 #include "planner/step_model/row_popularity.h"
 #include "quant/wire_codec.h"
 #include "runtime/numbers/dtype.h"
@@ -23,10 +25,11 @@ struct StepTable {
   std::string name;
   int64_t rows = 0, dim = 0;
   DType row_type = DType::kF32, state_type = DType::kF32;
-  std::string rule = "sgd";  // a name of optim/any_rule.h
-  bool sequences = false;    // a row for each id comes back, not one for each bag
-  bool weighted = false;     // ids carry a weight
-  double cache_lines = 0.2;  // of a table on disk, as a share of its rows
+  std::string rule = "sgd";                  // a name of optim/any_rule.h
+  std::optional<KeptBytes> kept_bytes = {};  // in memory, in place of the rule's states
+  bool sequences = false;                    // a row for each id comes back, not one for each bag
+  bool weighted = false;                     // ids carry a weight
+  double cache_lines = 0.2;                  // of a table on disk, as a share of its rows
   std::vector<StepFeature> features = {};
 };
 
@@ -46,6 +49,8 @@ std::vector<TableShape> ShapesOf(const StepLoad& load);
 // not have, listing those it has.
 double BytesOfRow(const StepTable& table);
 double BytesOfStates(const StepTable& table, double columns);
+// Bytes that training keeps of a row beside its weights: kept_bytes, else those of its states.
+double KeptBesideRow(const StepTable& table, double columns);
 // Returns the rule of kMeasuredRules that is most like it, by the states of an element and a row.
 std::string MeasuredRuleLike(const std::string& rule);
 inline constexpr const char* kMeasuredRules[] = {"sgd", "rowwise_adagrad", "adagrad", "adam"};

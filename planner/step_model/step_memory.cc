@@ -38,7 +38,7 @@ double Workspace(const StepTable& table, double rows, const Part& p, double rank
 
 MemoryBytes Kept(const StepTable& table, double rows, double columns) {
   return {.rows = rows * columns * static_cast<double>(SizeOf(table.row_type)),
-          .states = rows * BytesOfStates(table, columns)};
+          .states = rows * KeptBesideRow(table, columns)};
 }
 
 // Rows that return by node: the shard's rank joins them by place, and each rank of its node holds

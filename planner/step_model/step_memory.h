@@ -2,7 +2,7 @@
 #define TESSERA_PLANNER_STEP_MODEL_STEP_MEMORY_H_
 // The bytes that a training step of a sharded model needs on each rank.
 //
-//   rows, states   of the rank's parts of tables
+//   rows, states   of the rank's parts of tables; gradients of whole tables count as states
 //   input          ids, lengths and weights of a batch: own ones, messages, and what came in
 //                  sorted; once for each batch in flight
 //   rows_moved     looked-up rows, messages, outputs, and the same again for gradients; under a

@@ -40,7 +40,8 @@ double KernelBandwidth(const Topology& topology, PlanKernel kernel,
 // The share of lookups that a cache of `load_factor` of the rows misses; in float, as TorchRec's.
 double MissRate(const CacheStatistics& statistics, double load_factor);
 
-// Optimizer state in bytes for each byte of weights. Without a `state_dtype`, TorchRec's estimate:
+// Optimizer state in bytes for each byte of weights: `kept_bytes`, or the states of the rule that
+// `optimizer` names in numbers of `state_dtype`. Without both, TorchRec's estimate:
 // 0 none and sgd, 2 adam, 1/dim rowwise_adagrad, 1 any other.
 double OptimizerMultiplier(const PlannerTable& table);
 

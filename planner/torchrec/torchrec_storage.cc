@@ -136,6 +136,9 @@ struct Sizer {
 double OptimizerMultiplier(const PlannerTable& table) {
   const int64_t dim = table.planned_dim();
   const std::string& optimizer = table.optimizer;
+  if (table.kept_bytes)
+    return static_cast<double>(table.kept_bytes->Of(dim)) /
+           static_cast<double>(dim * table.element_bytes());
   if (table.state_dtype) {
     const AnyRule rule = RuleByName(optimizer.empty() ? "none" : optimizer);
     return static_cast<double>(StateBytesARow(rule, ElementType(*table.state_dtype), dim)) /

@@ -16,6 +16,7 @@ constexpr char kModel[] = R"({
                            "features": ["a", "b"], "optimizer": "adam"}]},
               {"path": "sparse.q", "kind": "quant_ec",
                "tables": [{"name": "t1", "rows": 10, "dim": 8, "dtype": "int8",
+                           "kept_bytes": [8, 4],
                            "stored_shape": [10, 16], "stored_element_bytes": 1}]}],
   "constraints": {"t0": {"pooling_factors": [2, 0.5], "num_poolings": [1, 2],
                          "batch_sizes": [64, 32], "sharding_types": ["row_wise"],
@@ -51,6 +52,7 @@ TEST(ModelTest, IsReadAndWritten) {
   EXPECT_EQ(c.cache_params->statistics->histogram, (std::vector<double>{1, 2}));
   EXPECT_TRUE(IsWeighted(m, m.tables[0]));
   EXPECT_FALSE(IsWeighted(m, m.tables[1]));
+  EXPECT_EQ(m.tables[1].kept_bytes, (KeptBytes{8, 4}));
   const std::string written = PlannerModelToJson(m);
   EXPECT_EQ(PlannerModelToJson(PlannerModelFromJson(written, "f")), written);
 }
@@ -66,6 +68,9 @@ TEST(ModelTest, LoadCountsIdsAndOutputs) {
 TEST(ModelTest, ErrorsNameFileAndField) {
   EXPECT_THAT(ErrorOf(kModel, "\"rows\": 100", "\"rows\": 0"),
               HasSubstr("table t0: expected rows"));
+  EXPECT_THAT(ErrorOf(kModel, "[8, 4]", "[8]"),
+              HasSubstr("modules[1].tables[0].kept_bytes: expected [of a column, of a row]"));
+  EXPECT_THAT(ErrorOf(kModel, "[8, 4]", "[-8, 4]"), HasSubstr("table t1: kept_bytes: expected 0"));
   EXPECT_THAT(ErrorOf(kModel, "\"rows\": 100", "\"row\": 1"),
               HasSubstr("modules[0].tables[0].rows: the key is missing"));
   EXPECT_THAT(ErrorOf(kModel, "\"t0\", \"rows\"", "\"t9\", \"rows\""),

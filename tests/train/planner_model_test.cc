@@ -45,6 +45,31 @@ TEST(PlannerModelTest, StatesAreOfTheConfiguredType) {
   EXPECT_EQ(type(Dense{}, DType::kF32), std::nullopt);
 }
 
+// The optimizers allocate states that options add, too, and for dense tables a gradient.
+TEST(PlannerModelTest, AllThatTrainingKeepsOfARowIsCounted) {
+  TrainConfig config = testing::SmallConfig();
+  const auto kept = [&](AnyRule rule, DType state_type = DType::kF32) {
+    config.tables[0].optimizer = std::move(rule);
+    config.tables[0].state_type = state_type;
+    return PlannerModelOf(config, 1, ComputeDevice::kCpu).tables[0].kept_bytes;
+  };
+  const auto kept_under = [&](const char* dense, bool amsgrad = false) {
+    config.dense_optimizer = DenseOptimizerConfig(dense);
+    config.dense_optimizer.amsgrad = amsgrad;
+    return kept(Dense{});
+  };
+  EXPECT_EQ(kept(Sgd{}), (KeptBytes{0, 0}));
+  EXPECT_EQ(kept(RowwiseAdagrad{}), (KeptBytes{0, 4}));
+  EXPECT_EQ(kept(Adam{}), (KeptBytes{8, 0}));
+  EXPECT_EQ(kept(Adam{.use_rowwise_bias_correction = true}), (KeptBytes{8, 4}));
+  EXPECT_EQ(kept(Adam{.use_rowwise_bias_correction = true}, DType::kBF16), (KeptBytes{4, 4}))
+      << "counters are f32";
+  EXPECT_EQ(kept_under("sgd"), (KeptBytes{4, 0}));
+  EXPECT_EQ(kept_under("adam"), (KeptBytes{12, 0}));
+  EXPECT_EQ(kept_under("adam", /*amsgrad=*/true), (KeptBytes{16, 0}));
+  EXPECT_EQ(kept_under("rowwise_adagrad"), (KeptBytes{4, 4}));
+}
+
 TEST(PlannerModelTest, TablesStayWhereTheirConfigurationHasThem) {
   using enum PlanKernel;
   TrainConfig config = testing::SmallConfig();

@@ -154,6 +154,12 @@ TEST_P(RowLogTest, IsAnArrayOfRows) {
   }
 }
 
+TEST_P(RowLogTest, TheBytesOfItsFileAreKnownBefore) {
+  for (const auto& [rows, bytes] : {std::pair<int64_t, int64_t>{1, 1}, {1000, 68}, {3, 9000}})
+    EXPECT_EQ(Log(rows, bytes, 0).file_bytes(), RowLog::FileBytes(rows, bytes));
+  EXPECT_GT(RowLog::FileBytes(100'000, 68), 100'000 * 68 * 3 / 2);
+}
+
 TEST_P(RowLogTest, RecordsLongerThanABlock) {
   RowLog log = Log(20, 5000, 0);
   std::vector<char> records(20 * 5008, 3);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "embedding/storage/row_log.h"
 #include "planner/model/planner_error.h"
 #include "tests/planner/testing/made_up_profile.h"
 
@@ -200,10 +201,12 @@ TEST(CalibratedStorageEstimator, PutsRowsWhereTheKernelKeepsThem) {
   EXPECT_EQ(storage(ComputeDevice::kCuda, PlanKernel::kFusedUvmCaching),
             (Storage{step + kKept / 5, kKept, 0}));
   constexpr int64_t kIndex = 10'000 * 4;
+  const int64_t file = RowLog::FileBytes(10'000, 64 * 4 + 4);
+  EXPECT_GT(file, kKept * 3 / 2) << "a log has room for rows that were written anew";
   EXPECT_EQ(storage(ComputeDevice::kCuda, PlanKernel::kKeyValue),
-            (Storage{step + kKept / 5, kIndex, kKept}));
+            (Storage{step + kKept / 5, kIndex, file}));
   EXPECT_EQ(storage(ComputeDevice::kCpu, PlanKernel::kKeyValue),
-            (Storage{0, step + kKept / 5 + kIndex, kKept}));
+            (Storage{0, step + kKept / 5 + kIndex, file}));
 }
 
 }  // namespace

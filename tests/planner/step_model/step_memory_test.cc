@@ -46,6 +46,13 @@ TEST(MemoryOfPlan, FollowsTypesRulesAndBatches) {
   EXPECT_EQ(first.workspace, 4 * (40 * 16 + 10 * 12));
 }
 
+TEST(MemoryOfPlan, WhatIsKnownToBeKeptCountsInPlaceOfTheRulesStates) {
+  StepLoad load = OneTable();
+  load.tables[0].kept_bytes = {.column = 12, .row = 4};
+  EXPECT_EQ(Memory(load, TableWise(0))[0].states, 1000 * (16 * 12 + 4));
+  EXPECT_EQ(Memory(load, ColumnWise({0, 3}))[3].states, 1000 * (8 * 12 + 4));
+}
+
 TEST(MemoryOfPlan, CodecsTakeRoomToo) {
   StepLoad load = OneTable();
   const double plain = Memory(load, TableWise(0))[0].rows_moved;
