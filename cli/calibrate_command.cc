@@ -179,6 +179,10 @@ std::string Report(const MachineProfile& p) {
 int Run(const CalibrateFlags& flags) {
   Outputs(/*overwrite=*/false).AddReport(flags.out, kTopology);
   CheckComm(flags.comm, flags.device);
+  if (flags.comm == "host" && ParseDevice(flags.device) == Device::Cpu())
+    throw Error(
+        "--comm host beside --device cpu, whose ranks exchange through the host anyway: leave "
+        "--comm out");
   if (flags.json) NotesToStandardError();
   PrepareGpuRanks(flags.device, flags.comm);
   const std::optional<MachineProfile> measured = Measure(flags);

@@ -124,7 +124,9 @@ void SetBottleneck(const PlannerModel& model, const PlanResult& plan, PlanExplan
 
 std::string RunnerUpText(const TableExplanation& t, const PlanResult& plan) {
   if (t.num_options == 1) return "its only option";
-  if (!t.runner_up) return Format("the only one of {} options that finds room", t.num_options);
+  if (!t.runner_up)
+    return Format("the only one of {} options that finds room{}", t.num_options,
+                  t.rule.empty() ? "" : Format(" under the rule \"{}\"", t.rule));
   const RunnerUp& r = *t.runner_up;
   const std::string other = Format("{} {}", r.type, r.kernel);
   if (r.rating > plan.rating * (1 + 1e-9))
@@ -150,10 +152,14 @@ PlanExplanation Explain(const EmbeddingShardingPlanner& planner, const PlanResul
     state.Place(static_cast<int>(i), 0, plan.tables[i].ranks);
   for (size_t i = 0; i < items.size(); ++i) {
     const int table = items[i].tables[0];
-    out.tables.push_back(
-        {model.full_name(model.tables[At(table)]), static_cast<int64_t>(items[i].candidates.size()),
-         plan.tables[i].option.total_perf(),
-         RunnerUpOf(state, items[i], static_cast<int>(i), bonds[At(table)].together)});
+    const Bonds& own = bonds[At(table)];
+    out.tables.push_back({model.full_name(model.tables[At(table)]),
+                          static_cast<int64_t>(items[i].candidates.size()),
+                          plan.tables[i].option.total_perf(),
+                          RunnerUpOf(state, items[i], static_cast<int>(i), own.together),
+                          own.together        ? "together"
+                          : own.apart.empty() ? ""
+                                              : "apart"});
   }
   SetBottleneck(model, plan, out);
   return out;

@@ -22,6 +22,7 @@ struct TableExplanation {
   int64_t num_options = 0;            // that rules allow; one under two names counts once
   double total_perf = 0;              // of the option that it has
   std::optional<RunnerUp> runner_up;  // none where no other option finds room
+  std::string rule = {};              // that leaves less room: "apart", "together", or none
 };
 
 struct PlanExplanation {

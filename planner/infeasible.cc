@@ -33,7 +33,9 @@ Storage Missing(const Storage& need, const Storage& have) {
 }
 
 // "19.3 MiB DDR"; where dense parameters and batches alone take more than there is, by how much.
-std::string LeftForTables(const Storage& have) {
+// A disk that they do not ask for is left out.
+std::string LeftForTables(Storage have, const Storage& need) {
+  if (need.ssd == 0) have.ssd = 0;
   const Storage overdrawn = Missing({}, have);
   const std::string left = ToString(Missing(have, {}));
   if (overdrawn == Storage{}) return left + " for them";
@@ -128,7 +130,7 @@ void ThrowInfeasible(const EmbeddingShardingPlanner& planner,
             "no plan: the tables need at least {}, and {} ranks have {}: {} is missing; "
             "the largest tables are {}; use more ranks, a smaller batch, smaller tables, or allow "
             "kernels that keep rows elsewhere{}",
-            least, capacity.size(), LeftForTables(have), Missing(least, have), biggest,
+            least, capacity.size(), LeftForTables(have, least), Missing(least, have), biggest,
             explainer.TooBig()));
   const std::string too_big = explainer.TooBig();
   throw PlannerError(

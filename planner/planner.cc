@@ -38,15 +38,21 @@ void CheckCap(const Topology& topology, const RankCap& cap) {
                      std::min(cap.hbm.value_or(0), cap.ddr.value_or(0))));
 }
 
-std::vector<Storage> Capped(const Topology& topology, std::vector<Storage> capacity,
+// Returns what a cap leaves to tables beside the dense part and batches.
+int64_t LeftUnder(int64_t cap, int64_t taken) { return std::max<int64_t>(0, cap - taken); }
+
+std::vector<Storage> Capped(const Topology& topology, const ReservedMemory& reserved,
                             const PlacementRules& rules) {
+  const int64_t taken = reserved.dense_bytes + reserved.kjt_bytes;
+  const bool cpu = topology.compute_device == ComputeDevice::kCpu;
+  std::vector<Storage> capacity = reserved.capacity;
   std::set<int> capped;
   for (const RankCap& cap : rules.rank_caps) {
     CheckCap(topology, cap);
     if (!capped.insert(cap.rank).second) RefuseCap(Format("rank {} comes twice", cap.rank));
     Storage& rank = capacity[static_cast<size_t>(cap.rank)];
-    rank.hbm = std::min(rank.hbm, cap.hbm.value_or(rank.hbm));
-    rank.ddr = std::min(rank.ddr, cap.ddr.value_or(rank.ddr));
+    if (cap.hbm) rank.hbm = std::min(rank.hbm, LeftUnder(*cap.hbm, cpu ? 0 : taken));
+    if (cap.ddr) rank.ddr = std::min(rank.ddr, LeftUnder(*cap.ddr, cpu ? taken : 0));
   }
   return capacity;
 }
@@ -113,7 +119,7 @@ class Run {
 
   PlanResult Do() {
     result_.reserved = Reserve(topology_, model_, settings_.reservation);
-    result_.reserved.capacity = Capped(topology_, result_.reserved.capacity, settings_.rules);
+    result_.reserved.capacity = Capped(topology_, result_.reserved, settings_.rules);
     capacity_ = result_.reserved.capacity;
     options_ = enumerator_.Enumerate();
     result_.num_options = static_cast<int64_t>(options_.size());
@@ -299,7 +305,7 @@ class Run {
     if (IsSound(option)) return;
     throw PlannerError(
         PlannerErrorKind::kInvalidComputeKernel,
-        Format("table {}: {} with a cache load factor of {}: expected one between 0 and 1",
+        Format("table {}: {} with a cache load factor of {}: expected one above 0, up to 1",
                model_.full_name(model_.tables[static_cast<size_t>(option.table)]), option.kernel,
                *option.cache_load_factor));
   }
@@ -316,6 +322,8 @@ class Run {
     }
     result_.max_rank_perf = *std::max_element(result_.rank_perf.begin(), result_.rank_perf.end());
     result_.rating = planner_.Rate(result_.rank_perf, result_.rank_storage);
+    result_.rated_by_node =
+        settings_.perf_model == PerfModel::kMaxRankPerf && result_.rating > result_.max_rank_perf;
     // A rating below the bound is possible only with scaled caches: these options are unknown to
     // the bound.
     if (result_.rating < result_.lower_bound * (1 - kProven))

@@ -48,6 +48,7 @@ struct PlannerOptions {
 struct PlanResult {
   std::vector<PlacedOption> tables;  // in the order of the enumerator
   double rating = 0;                 // by the perf model
+  bool rated_by_node = false;        // rating is a node's Σ over cores, above any rank's
   double max_rank_perf = 0;
   std::vector<double> rank_perf;
   std::vector<Storage> rank_storage;

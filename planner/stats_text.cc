@@ -132,7 +132,9 @@ std::string SummaryText(const Topology& topology, const PlannerModel& model, con
       "{} on {}, {} a node ({}), batch {} a rank; {}\n", Counted(std::ssize(plan.tables), "table"),
       Counted(topology.world_size, "rank"), topology.local_world_size, topology.compute_device,
       model.batch_size, Counted(plan.num_options, "option"));
-  text += Format("busiest rank {} ms, mean {} ms, found by {}; {}\n", Ms(stats.max_perf),
+  const std::string node =
+      plan.rated_by_node ? Format("busiest node {} ms over its cores, ", Ms(plan.rating)) : "";
+  text += Format("{}busiest rank {} ms, mean {} ms, found by {}; {}\n", node, Ms(stats.max_perf),
                  Ms(stats.mean_perf), plan.found_by, BoundText(plan));
   if (plan.num_proposals > 0)
     text +=

@@ -50,7 +50,7 @@ Work MakeGrowingWork(Context& ctx, const Point& point) {
   if (op == "step") add(&GrowingCalls::Step, &GrowingCalls::StepRows, true);
   work.facts_after = [calls] {
     return std::vector<std::pair<std::string, double>>{
-        {"memory_share", calls->MemoryShare()},
+        {"memory_beside_plain_rows_share", calls->MemoryShare()},
         {"index_bytes", static_cast<double>(calls->index_bytes())},
         {"longest_ms", calls->longest_ms()}};
   };

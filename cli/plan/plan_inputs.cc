@@ -56,7 +56,6 @@ PlanInput OfCheckpoint(const PlanFlags& flags, const Topology& topology) {
   if (!summary.config.empty())
     return OfConfig(ReadConfigText(summary.config, path, flags.set), topology);
   RefuseSettings(flags);
-  if (summary.tables.empty()) throw Error(Format("{}: it has no tables to plan", path));
   return {ModelOfTables(summary), {}};
 }
 
@@ -198,7 +197,9 @@ void AddCostFlags(Command command, PlanFlags& f) {
       .Value("N");
   command
       .Add("--data", f.data,
-           "Measure the frequency of ids in these Criteo rows: one or more files, plain or .gz")
+           Format("Measure the frequency of ids in the first {} of these rows: files of the "
+                  "configuration's format (Criteo's text unless it says another), plain or .gz",
+                  internal::WithCommas(kMaxMeasuredRows)))
       .Value("FILE");
   command
       .Add("--cost-model", f.cost_model,
@@ -285,6 +286,7 @@ PlanInput ReadPlanInput(const PlanFlags& flags, const Topology& topology) {
       IsCheckpoint(flags.tables) ? OfCheckpoint(flags, topology) : OfJson(flags, topology);
   if (flags.batch_size) input.model.batch_size = *flags.batch_size;
   CheckModel(input.model);
+  if (input.model.tables.empty()) throw Error(Format("{}: it has no tables to plan", flags.tables));
   return input;
 }
 

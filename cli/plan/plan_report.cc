@@ -81,8 +81,10 @@ Json TableJson(const PlacedOption& placed, const TableExplanation& explanation) 
 }  // namespace
 
 std::string PlanLine(const PlanResult& plan, const std::string& cost_model) {
-  std::string line = Format("{:.4g} ms for tables on the busiest rank by the {} cost model; ",
-                            plan.rating, cost_model);
+  std::string line =
+      Format("{:.4g} ms for tables {} by the {} cost model; ", plan.rating,
+             plan.rated_by_node ? "of the busiest node over its cores" : "on the busiest rank",
+             cost_model);
   if (plan.proven_optimal)
     line += "no plan is better";
   else if (plan.lower_bound <= 0)

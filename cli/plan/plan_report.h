@@ -13,7 +13,8 @@
 namespace tessera::cli {
 
 // "0.29 ms for tables on the busiest rank by the calibrated cost model; no plan is below 0.27 ms
-// (7.4 % off)", with what it was found by.
+// (7.4 % off)", with what it was found by. Where ranks share cores, it may be the busiest node that
+// counts.
 std::string PlanLine(const PlanResult& plan, const std::string& cost_model);
 
 // {"cost_model", "max_rank_perf_ms", "step_ms", "lower_bound", "gap", …, "ranks": [{"ms", "hbm",

@@ -11,7 +11,8 @@
 
 namespace tessera {
 
-// Limits of memory for tables on one rank; a limit left out is the topology's.
+// Limits of one rank's memory, of tables, the dense part and batches of ids together; a limit left
+// out is the topology's.
 struct RankCap {
   int rank = 0;
   std::optional<int64_t> hbm = {}, ddr = {};

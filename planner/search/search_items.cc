@@ -102,6 +102,18 @@ void Prune(std::vector<Candidate>& candidates) {
   candidates = std::move(kept);
 }
 
+// A table that has no sound option, nearly always for its cache.
+[[noreturn]] void FailCache(const std::string& table, const Options& options) {
+  std::string got;
+  for (const ShardingOption* option : options)
+    if (got.empty() && !IsSound(*option))
+      got = Format(", got {} under {}", *option->cache_load_factor, option->kernel);
+  throw PlannerError(PlannerErrorKind::kInvalidComputeKernel,
+                     Format("table {}: expected a cache load factor above 0, up to 1 (or a kernel "
+                            "without a cache){}",
+                            table, got));
+}
+
 [[noreturn]] void FailRules(const std::string& what) {
   throw PlannerError(PlannerErrorKind::kPlacementRules, "placement rules: " + what);
 }
@@ -161,7 +173,7 @@ bool Candidate::distinct_ranks() const {
 bool IsSound(const ShardingOption& o) {
   const bool cached =
       o.kernel == PlanKernel::kFusedUvmCaching || o.kernel == PlanKernel::kQuantUvmCaching;
-  return !cached || !o.cache_load_factor || (*o.cache_load_factor > 0 && *o.cache_load_factor < 1);
+  return !cached || !o.cache_load_factor || (*o.cache_load_factor > 0 && *o.cache_load_factor <= 1);
 }
 
 Candidate MakeCandidate(const ShardingOption& option, SearchCost cost) {
@@ -215,11 +227,7 @@ std::vector<Item> MakeItems(const PlannerModel& model, const std::vector<Shardin
     Item& item = items[at->second];
     std::vector<Candidate> own = CandidatesOf(by_table[table], cost);
     if (own.empty())
-      throw PlannerError(
-          PlannerErrorKind::kInvalidComputeKernel,
-          Format("table {}: expected a cache load factor between 0 and 1 (or a kernel without a "
-                 "cache)",
-                 model.full_name(model.tables[static_cast<size_t>(table)])));
+      FailCache(model.full_name(model.tables[static_cast<size_t>(table)]), by_table[table]);
     item.candidates = added ? std::move(own) : Together(item.candidates, own);
     Prune(item.candidates);
     item.tables.push_back(table);

@@ -17,5 +17,6 @@ json topology.json 'len(d["profile"]["collectives"]) == 4'
 run 0 calibrate --quick --ranks 3 --cores 2 --threads 1 --json
 json out 'd["cores_per_node"] == 2 and d["profile"]["measuring_ranks"] == 2'
 
+fails_saying "--comm host beside --device cpu" calibrate --quick --ranks 2 --comm host
 fails_saying "/proc/no/where: cannot be written" calibrate -o /proc/no/where
 fails_saying "device 'gpu'" calibrate --quick --device gpu

@@ -49,6 +49,9 @@ run 0 plan --tables one.safetensors --topology h200 --ranks 16 --cost-model torc
 has out "by the torchrec cost model"
 json torchrec.json 'd["local_size"] == 8'
 
+echo '{"tessera_planner_model": 1, "modules": []}' >nothing.json
+fails_saying "nothing.json: it has no tables to plan" plan --tables nothing.json --ranks 2
+
 # ---- on a machine that was measured
 run 0 calibrate --ranks 2 --quick -o topology.json
 run 0 plan --tables small.json --topology topology.json --validate 3 -o measured.json \

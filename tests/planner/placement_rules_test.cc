@@ -71,6 +71,22 @@ TEST_F(RulesTest, ACapLeavesARankEmpty) {
   EXPECT_EQ(plan.rank_storage[2], Storage{});
 }
 
+// A rank's memory is that of tables, the dense part and batches, and so is its cap.
+TEST_F(RulesTest, ACapHoldsAllThatARankHas) {
+  model.dense_parameter_bytes = 1'000'000;
+  const PlanResult free = Plan({});
+  const int64_t others = free.reserved.dense_bytes + free.reserved.kjt_bytes,
+                all = free.rank_storage[2].hbm + others;
+  ASSERT_GT(others, 6'000'000);
+  const auto under = [&](int64_t cap) {
+    return Plan({.rank_caps = {{.rank = 2, .hbm = cap}}}).rank_storage[2].hbm + others;
+  };
+  EXPECT_LE(under(all), all);
+  EXPECT_GT(under(all), others);
+  EXPECT_LE(under(all - 1), all - 1);
+  EXPECT_EQ(under(others - 1), others) << "no tables";
+}
+
 TEST_F(RulesTest, ReplanningMovesNoMoreThanAllowed) {
   const PlanResult before = Plan({});
   PlacementRules rules;

@@ -17,6 +17,7 @@ namespace tessera {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 PlanResult PlanOf(const Topology& topology, const PlannerModel& model,
                   const PlannerOptions& options = {}) {
@@ -198,6 +199,21 @@ TEST(PlannerTest, SharedCoresCountAllRanksOfANode) {
   double sum = 0;
   for (const double rank : plan.rank_perf) sum += rank;
   EXPECT_DOUBLE_EQ(plan.rating, std::max(plan.max_rank_perf, sum / 2));
+  EXPECT_EQ(plan.rated_by_node, plan.rating > plan.max_rank_perf);
+}
+
+TEST(PlannerTest, ACacheMayHoldTheWholeTable) {
+  PlannerModel model = ModelOf({{100'000, 64}});
+  TableConstraints& constraints = model.constraints["t0"];
+  constraints.compute_kernels = {PlanKernel::kFusedUvmCaching};
+  constraints.cache_params = {.load_factor = 1};
+  EXPECT_EQ(PlanOf(GpuTopology(2, 2), model).tables.size(), 1u);
+  constraints.cache_params = {.load_factor = 1.5};
+  const PlannerError error = ErrorOf(GpuTopology(2, 2), model);
+  EXPECT_EQ(error.kind(), PlannerErrorKind::kInvalidComputeKernel);
+  EXPECT_THAT(error.what(), HasSubstr("table ebc.t0: expected a cache load factor above 0, up to "
+                                      "1 (or a kernel without a cache), got 1.5 under "
+                                      "fused_uvm_caching"));
 }
 
 TEST(PlannerTest, AnInfeasibleModelIsExplained) {
@@ -216,6 +232,7 @@ TEST(PlannerTest, AnInfeasibleModelIsExplained) {
   const PlannerError total = ErrorOf(topology, model);
   EXPECT_EQ(total.kind(), PlannerErrorKind::kInsufficientStorage);
   EXPECT_THAT(total.what(), HasSubstr("is missing; the largest tables are ebc.t0 (28."));
+  EXPECT_THAT(total.what(), Not(HasSubstr("SSD"))) << "no table may lie there";
 }
 
 TEST(PlannerTest, ATableWithoutOptionsIsNamed) {

@@ -111,6 +111,32 @@ TEST(ReportTest, RunnersUpObeyTheRules) {
   EXPECT_LT(together.tables[1].num_options, capped.tables[1].num_options);
 }
 
+// Two tables on two ranks: apart from each other, neither finds another place.
+TEST(ReportTest, TheRuleThatLeavesNoRoomIsNamed) {
+  PlannerModel model = ModelOf({{1000, 64}, {1000, 64}});
+  for (const char* name : {"t0", "t1"})
+    model.constraints[name].compute_kernels = {PlanKernel::kFused};
+  const EmbeddingShardingPlanner planner(GpuTopology(2, 2), model,
+                                         {.rules = {.apart = {{"t0", "t1"}}}});
+  const PlanResult plan = planner.Plan();
+  const PlanExplanation e = Explain(planner, plan);
+  ASSERT_FALSE(e.tables[0].runner_up.has_value());
+  EXPECT_THAT(ExplanationText(e, plan),
+              HasSubstr("options that finds room under the rule \"apart\""));
+}
+
+TEST(ReportTest, WhereANodeRatesItIsNamed) {
+  const PlannerModel model = ModelOf({{100'000, 64}, {100'000, 64}, {100'000, 64}});
+  Topology topology = GpuTopology(4, 4);
+  topology.cores_per_node = 1;
+  const EmbeddingShardingPlanner planner(topology, model);
+  const PlanResult plan = planner.Plan();
+  ASSERT_TRUE(plan.rated_by_node);
+  EXPECT_THAT(
+      StatsText(topology, model, plan, ComputeStats(topology, model, plan.tables, plan.reserved)),
+      HasSubstr("busiest node "));
+}
+
 TEST(ReportTest, AnExplanationNamesRunnerUpAndBottleneck) {
   const Topology topology = GpuTopology(4, 4);
   const PlannerModel model = ModelOf({{1'000'000, 128}, {500'000, 64}, {3'000'000, 64}});
