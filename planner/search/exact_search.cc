@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "planner/model/at.h"
 
@@ -57,7 +59,9 @@ class BranchAndBound {
         ranks_(problem.topology.world_size),
         group_(problem.topology.group_size()),
         local_(problem.topology.local_world_size),
+        cores_(problem.topology.cores_per_node),
         load_(At(ranks_)),
+        node_load_(At(ranks_ / local_)),
         free_(problem.capacity),
         placed_(items_.size()) {
     order_.resize(items_.size());
@@ -199,15 +203,18 @@ class BranchAndBound {
   bool Put(const PieceRun& piece, int rank) {
     ++nodes_;
     if (!piece.storage.FitsIn(free_[At(rank)])) return false;
-    before_.push_back(load_[At(rank)]);
+    double& node = node_load_[At(rank / local_)];
+    before_.emplace_back(load_[At(rank)], node);
     load_[At(rank)] += piece.cost;
+    node += piece.cost;
     free_[At(rank)] -= piece.storage;
     sum_ += piece.cost;
     busiest_ = std::max(busiest_, load_[At(rank)]);
+    if (cores_ > 0) busiest_ = std::max(busiest_, node / cores_);
     return true;
   }
   void Take(const PieceRun& piece, int rank) {
-    load_[At(rank)] = before_.back();
+    std::tie(load_[At(rank)], node_load_[At(rank / local_)]) = before_.back();
     before_.pop_back();
     free_[At(rank)] += piece.storage;
     sum_ -= piece.cost;
@@ -240,14 +247,15 @@ class BranchAndBound {
   const std::vector<Item> items_;
   double servers_, best_;
   int64_t most_nodes_;
-  int ranks_, group_, local_;
-  std::vector<double> load_;
+  int ranks_, group_, local_, cores_;
+  std::vector<double> load_, node_load_;
   std::vector<Storage> free_;
   std::vector<PlacedItem> placed_;
   std::vector<int> order_;
-  std::vector<double> rest_;    // the least that the items from a depth on cost
-  std::vector<double> before_;  // loads to go back to
-  double busiest_ = 0, sum_ = 0;
+  std::vector<double> rest_;                       // the least that the items from a depth on cost
+  std::vector<std::pair<double, double>> before_;  // loads of rank and node to go back to
+  double busiest_ = 0;                             // of ranks, and of nodes over their cores
+  double sum_ = 0;
   int64_t nodes_ = 0;
   bool slipped_ = false;
   bool ordered_ranks_ = TellsApart(PartitionBy::kUniform);

@@ -29,6 +29,7 @@ class Descent {
       const int bottleneck = state_.placement().Bottleneck();
       Step best = BestMove(bottleneck, /*by_busiest=*/false);
       if (!best.helps()) best = BestSwap(bottleneck);
+      if (!best.helps()) best = BestMoveOfNode();
       if (!best.helps()) best = BestMove(bottleneck, /*by_busiest=*/true);
       if (!best.helps() && best.busiest >= rating * (1 - kGain)) return;
       Apply(best);
@@ -50,6 +51,16 @@ class Descent {
       own.busiest = std::max(own.busiest, state_.placement().load()[static_cast<size_t>(rank)]);
       if (Better(own, best, by_busiest)) best = std::move(own);
       state_.Put(item, was.candidate, was.ranks);
+    }
+    return best;
+  }
+
+  // Where a node rates, an item of any of its ranks may help.
+  Step BestMoveOfNode() {
+    Step best;
+    for (const int rank : state_.placement().BottleneckNode()) {
+      Step own = BestMove(rank, /*by_busiest=*/false);
+      if (Better(own, best, /*by_busiest=*/false)) best = std::move(own);
     }
     return best;
   }

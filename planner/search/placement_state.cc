@@ -65,14 +65,24 @@ bool PlacementState::Allowed(const Item& item, int rank) const {
                      [&](int rule) { return apart_[At(rule)][At(rank)] == 0; });
 }
 
+PlacementState::Busy PlacementState::BusyWith(double cost, int rank) const {
+  const double load = load_[At(rank)];
+  if (cores_ == 0) return {load, load, 0};
+  const double node = node_load_[At(rank / local_)];
+  return {std::max(load + cost, (node + cost) / cores_), load, node};
+}
+
 int PlacementState::LeastLoaded(const Item& item, const PieceRun& piece, int begin, int end,
                                 const std::vector<int>* taken) const {
   int best = -1;
+  Busy least{};
   for (int r = begin; r < end; ++r) {
-    if (best >= 0 && load_[At(r)] >= load_[At(best)]) continue;
+    const Busy own = BusyWith(piece.cost, r);
+    if (best >= 0 && own >= least) continue;
     if (!piece.storage.FitsIn(free_[At(r)]) || !Allowed(item, r)) continue;
     if (taken != nullptr && std::find(taken->begin(), taken->end(), r) != taken->end()) continue;
     best = r;
+    least = own;
   }
   return best;
 }
@@ -226,12 +236,19 @@ double PlacementState::Rating() const {
 }
 
 int PlacementState::Bottleneck() const {
-  const auto busiest = std::max_element(load_.begin(), load_.end());
-  if (cores_ == 0) return static_cast<int>(busiest - load_.begin());
+  const auto busier = [&](int a, int b) { return load_[At(a)] < load_[At(b)]; };
+  if (const std::vector<int> node = BottleneckNode(); !node.empty())
+    return *std::max_element(node.begin(), node.end(), busier);
+  return static_cast<int>(std::max_element(load_.begin(), load_.end()) - load_.begin());
+}
+
+std::vector<int> PlacementState::BottleneckNode() const {
+  if (cores_ == 0) return {};
   const auto node = std::max_element(node_load_.begin(), node_load_.end());
-  if (*node / cores_ <= *busiest) return static_cast<int>(busiest - load_.begin());
-  const auto first = load_.begin() + (node - node_load_.begin()) * local_;
-  return static_cast<int>(std::max_element(first, first + local_) - load_.begin());
+  if (*node / cores_ <= *std::max_element(load_.begin(), load_.end())) return {};
+  std::vector<int> ranks(At(local_));
+  std::iota(ranks.begin(), ranks.end(), static_cast<int>(node - node_load_.begin()) * local_);
+  return ranks;
 }
 
 }  // namespace tessera::internal

@@ -5,6 +5,7 @@
 // A place is judged by its potential, Σ (load / scale)^8 over the ranks that it changes (and over
 // their nodes, where ranks share cores), after minus before: nearly the largest load, but smooth,
 // so that a step that helps the second busiest rank counts too.
+#include <compare>
 #include <vector>
 
 #include "planner/model/topology.h"
@@ -35,7 +36,8 @@ class PlacementState {
   // Sets the value that potentials are relative to.
   void SetScale(double scale) { scale_ = scale; }
 
-  // The least loaded ranks that have room, `candidate` by type. Does not change the state.
+  // The least loaded ranks that have room (where ranks share cores, with their nodes), `candidate`
+  // by type. Does not change the state.
   Spot BestSpot(int item, int candidate);
   // Finds a spot on the given ranks; not found where they have no room.
   Spot SpotOn(int item, int candidate, const std::vector<int>& ranks);
@@ -47,6 +49,8 @@ class PlacementState {
   double Rating() const;
   // The first rank of largest load, or of the node that rates.
   int Bottleneck() const;
+  // The ranks of the node that rates; none where a rank does.
+  std::vector<int> BottleneckNode() const;
 
   const std::vector<PlacedItem>& placed() const { return placed_; }
   const std::vector<double>& load() const { return load_; }
@@ -62,6 +66,12 @@ class PlacementState {
   double Potential(double load) const;
   double NodePotential(int rank) const;
   bool Allowed(const Item& item, int rank) const;
+  // How busy a rank would be with `cost` more; compared.
+  struct Busy {
+    double rating, load, node;
+    auto operator<=>(const Busy&) const = default;
+  };
+  Busy BusyWith(double cost, int rank) const;
   int LeastLoaded(const Item& item, const PieceRun& piece, int begin, int end,
                   const std::vector<int>* taken) const;
   // Puts a shard on a rank for the time being, and adds to the spot what that costs.

@@ -42,6 +42,9 @@ class Ruiner {
     const size_t ranks = placement.load().size();
     ChooseFrom(placement.on_rank(placement.Bottleneck()),
                1 + static_cast<int>(Random(kOfBottleneck)));
+    if (const std::vector<int> node = placement.BottleneckNode(); !node.empty())
+      ChooseFrom(placement.on_rank(node[Random(node.size())]),
+                 1 + static_cast<int>(Random(kOfBottleneck)));
     for (size_t i = Random(3); i > 0; --i)
       ChooseFrom(placement.on_rank(static_cast<int>(Random(ranks))),
                  1 + static_cast<int>(Random(kOfOthers)));

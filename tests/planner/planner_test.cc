@@ -202,6 +202,17 @@ TEST(PlannerTest, SharedCoresCountAllRanksOfANode) {
   EXPECT_EQ(plan.rated_by_node, plan.rating > plan.max_rank_perf);
 }
 
+// Empty ranks of idle nodes take tables first; these are too many ranks for branch and bound.
+TEST(PlannerTest, TablesSpreadOverNodesThatShareCores) {
+  PlannerModel model = ModelOf(std::vector<std::pair<int64_t, int64_t>>(24, {100'000, 64}));
+  for (const PlannerTable& table : model.tables)
+    model.constraints[table.name].sharding_types = {ShardingType::kTableWise};
+  Topology topology = GpuTopology(96, 4);
+  topology.cores_per_node = 2;
+  const PlanResult plan = PlanOf(topology, model);
+  EXPECT_DOUBLE_EQ(plan.rating, plan.tables[0].option.total_perf()) << "that of one table";
+}
+
 TEST(PlannerTest, ACacheMayHoldTheWholeTable) {
   PlannerModel model = ModelOf({{100'000, 64}});
   TableConstraints& constraints = model.constraints["t0"];
