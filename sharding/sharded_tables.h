@@ -77,9 +77,9 @@ class ShardedTables {
  public:
   // REQUIRES: the same arguments and the same ctx.random() on all ranks; all poolings are NONE or
   // none is. Rows start as without shards: an init_fn is called for the whole table, on every rank.
-  // Throws Error for a plan that does not fit the tables (CheckPlan) or the ranks, for settings that
-  // differ between ranks (sharded_settings.h), for dedup_ids of pooled tables, and for dedup_ids
-  // kNode beside the route kDirect.
+  // Throws Error for a plan that does not fit the tables (CheckPlan) or the ranks, for settings
+  // that differ between ranks (sharded_settings.h), for dedup_ids of pooled tables, and for
+  // dedup_ids kNode beside the route kDirect.
   ShardedTables(Context& ctx, Communicator& comm, std::vector<BaseEmbeddingConfig> tables,
                 std::vector<PoolingType> poolings, std::vector<EmbeddingFeature> features,
                 const ShardingPlan& plan, ShardedTablesOptions options = {});

@@ -222,8 +222,7 @@ constexpr KeyMeaning kMeanings[] = {
      "NONE: the slow copy starts from 0 after each of its updates. USE_ITER: it goes on."},
     {"optimizer.dense", "The optimizer of all parameters that are no tables, as torch.optim's."},
     {"optimizer.dense.name",
-     "torch.optim's optimizer of this name. rowwise_adagrad takes matrices alone, and tessera "
-     "train "
+     "torch.optim's optimizer of this name. rowwise_adagrad takes matrices alone, and training "
      "refuses it, as every model has biases: adagrad takes all parameters."},
     {"optimizer.dense.lr", "The learning rate."},
     {"optimizer.dense.weight_decay", "L2, added to the gradient; of adamw decoupled."},

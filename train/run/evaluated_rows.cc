@@ -36,6 +36,12 @@ EvaluatedRows EvaluatedRowsOf(const DataSets& data) {
           .split = data.split() ? ToString(*data.split()) : ""};
 }
 
+std::string NoRowsText(const DataSets& data) {
+  const auto& split = data.split();
+  return "there are no rows for evaluation" +
+         (split ? Format(": data.split, {}, keeps none", *split) : "");
+}
+
 std::string ChangeText(const EvaluatedRows& was, const EvaluatedRows& is) {
   const DataIdentity a = DataIdentityFromText(was.data), b = DataIdentityFromText(is.data);
   const bool paths = !HaveSamePaths(a, b), split = was.split != is.split;

@@ -19,6 +19,9 @@ struct EvaluatedRows {
 // REQUIRES: there are rows for evaluation.
 EvaluatedRows EvaluatedRowsOf(const DataSets& data);
 
+// "there are no rows for evaluation", with the split that keeps none.
+std::string NoRowsText(const DataSets& data);
+
 // "evaluation rows were 60000:64000, are 56000:60000"; with files, or splits, where these differ.
 std::string ChangeText(const EvaluatedRows& was, const EvaluatedRows& is);
 

@@ -259,16 +259,11 @@ class TrainingRun {
     }
   }
 
-  // Warns once of rows none of which counts. Throws Error where there are none, and where the
-  // training may end by a metric that is not defined then.
+  // Warns once where no row counts. Throws Error where there is none, or a metric ends the run.
   void CheckAnyCounts(const EvaluationValues& values, int64_t rows) {
     if (std::ranges::any_of(values.tasks, [](const auto& t) { return t.values.weight > 0; }))
       return;
-    if (rows == 0)
-      throw Error(
-          Format("there are no rows for evaluation{}; {}",
-                 data_.split() ? Format(": data.split, {}, keeps none", *data_.split()) : "",
-                 SavedText()));
+    if (rows == 0) throw Error(Format("{}; {}", NoRowsText(data_), SavedText()));
     const std::string none = NoneCountsText(rows, "for evaluation");
     const std::optional<EvaluationConfig>& by = trainer_.config().evaluation;
     if (by && (by->target || by->patience > 0))
