@@ -124,6 +124,14 @@ bool TakeItems(const DataSchema& schema, ColumnProfile& column) {
   return found;
 }
 
+// The mark that both texts and items of lists have, where there are both.
+std::string WeightMarkOf(const std::vector<std::string>& texts, const std::string& separator,
+                         const std::vector<std::string>& items) {
+  if (items.empty()) return GuessWeightMark(texts, separator);
+  const std::string of_items = GuessWeightMark(items, "");
+  return texts.empty() || GuessWeightMark(texts, separator) == of_items ? of_items : "";
+}
+
 void FirstLook(const ProfileOptions& options, const std::vector<std::string>& names,
                RowsProfile& profile) {
   std::vector<std::vector<std::string>> texts(names.size()), items(names.size());
@@ -142,8 +150,7 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
     column.name = names[i];
     if (options.schema != nullptr && TakeItems(*options.schema, column)) continue;
     column.separator = GuessSeparator(texts[i], profile.files.delimiter);
-    column.weight_after = items[i].empty() ? GuessWeightMark(texts[i], column.separator)
-                                           : GuessWeightMark(items[i], "");
+    column.weight_after = WeightMarkOf(texts[i], column.separator, items[i]);
   }
 }
 

@@ -17,7 +17,7 @@ enum class PlannerErrorKind {
   kNoKernelBandwidth,     // a kernel that the device lacks
   kMissingModuleInPlan,   // a collection got no table into the plan
   kMissingTableInPlan,    // a table is for other devices than the topology has
-  kInvalidComputeKernel,  // a cached table whose load factor is not above 0, or above 1
+  kInvalidComputeKernel,  // a cached table whose load factor is not between 0 and 1
   kPlacementRules         // rules on where tables lie contradict each other or the tables
 };
 std::string ToString(PlannerErrorKind kind);  // "insufficient_storage", …

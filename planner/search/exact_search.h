@@ -5,10 +5,9 @@
 //
 // A branch is cut where its busiest rank, its busiest node over the cores that its ranks share, or
 // the sum of what is placed and the least that is missing over all ranks, is not below the best
-// plan so far. Of ranks (and groups) in the same
-// state only the first is tried; so that more of them are, shards of one cost count as if each took
-// as little memory as the least of them. A plan that this lets pass and real memory does not is
-// none, and ends the proof.
+// plan so far. Of ranks (and groups) in the same state only the first is tried; so that more of
+// them are, shards of one cost count as if each took as little memory as the least of them. A plan
+// that this lets pass and real memory does not is none, and ends the proof.
 #include "planner/search/plan_search.h"
 
 namespace tessera::internal {

@@ -109,8 +109,8 @@ void Prune(std::vector<Candidate>& candidates) {
     if (got.empty() && !IsSound(*option))
       got = Format(", got {} under {}", *option->cache_load_factor, option->kernel);
   throw PlannerError(PlannerErrorKind::kInvalidComputeKernel,
-                     Format("table {}: expected a cache load factor above 0, up to 1 (or a kernel "
-                            "without a cache){}",
+                     Format("table {}: expected a cache load factor above 0 and below 1 (or a "
+                            "kernel without a cache){}",
                             table, got));
 }
 
@@ -173,7 +173,7 @@ bool Candidate::distinct_ranks() const {
 bool IsSound(const ShardingOption& o) {
   const bool cached =
       o.kernel == PlanKernel::kFusedUvmCaching || o.kernel == PlanKernel::kQuantUvmCaching;
-  return !cached || !o.cache_load_factor || (*o.cache_load_factor > 0 && *o.cache_load_factor <= 1);
+  return !cached || !o.cache_load_factor || (*o.cache_load_factor > 0 && *o.cache_load_factor < 1);
 }
 
 Candidate MakeCandidate(const ShardingOption& option, SearchCost cost) {

@@ -26,7 +26,7 @@ TEST(GrowingTopic, EveryOpRuns) {
   ASSERT_EQ(all.size(), 5u);
   for (const Measurement& row : all) {
     EXPECT_EQ(row.items, 128) << row.case_name;
-    EXPECT_EQ(row.facts[0].first, "memory_share");
+    EXPECT_EQ(row.facts[0].first, "memory_beside_plain_rows_share");
     EXPECT_GT(row.facts[0].second, 1) << row.case_name;
     const bool reads_rows =
         row.case_name.starts_with("op=lookup") || row.case_name.starts_with("op=step");

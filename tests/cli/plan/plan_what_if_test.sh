@@ -62,7 +62,7 @@ run 0 plan --tables tables.json --ranks 2 --ddr 0.2 --what-if ddr=0.1
 has out "no plan fits at any of these points"
 run 0 plan --tables tables.json --ranks 4 --what-if ranks=3
 lacks out "helps the most"
-fails_saying "TiB SSD for them (dense parameters and batches take" \
+fails_saying "2 ranks have 0 B for them (dense parameters and batches take" \
   plan --tables small.json --ranks 2 --ddr 0.00001
 
 # ---- tables that are priced in another way than they read
