@@ -11,9 +11,12 @@ constexpr char kResult = 'r', kFailure = 'f';
 // Longer lines are named by size and hash, and not shown.
 constexpr size_t kShown = 120;
 
-std::string Summary(std::string_view text) {
-  if (text.size() <= kShown) return Format("\"{}\"", text);
+std::string SizeAndHash(std::string_view text) {
   return Format("{} bytes with hash {:016x}", text.size(), internal::HashOf(text));
+}
+
+std::string Summary(std::string_view line) {
+  return line.size() <= kShown ? Format("\"{}\"", line) : SizeAndHash(line);
 }
 
 // The line of `text` in which it first differs from `other`, another text.
@@ -73,8 +76,7 @@ std::string InvokeOnRankAndBroadcastBytes(Communicator& comm, int rank, std::str
 }
 
 void CheckSameOnAllRanks(Communicator& comm, std::string_view name, std::string_view text) {
-  const auto hash = Format("{} bytes with hash {:016x}", text.size(), internal::HashOf(text));
-  const std::vector<std::string> hashes = comm.GatherStringsSync(hash, name);
+  const std::vector<std::string> hashes = comm.GatherStringsSync(SizeAndHash(text), name);
   std::string others;
   size_t first = 0;
   for (size_t r = 1; r < hashes.size(); ++r) {

@@ -65,7 +65,18 @@ void CheckMaxRows(const GrowingIndexOptions& o) {
                 o.max_rows);
 }
 
-void CheckOptions(const GrowingIndexOptions& o) {
+GrowingIndexOptions Checked(GrowingIndexOptions o) {
+  CheckGrowingIndexOptions(o);
+  if (o.max_bytes <= 0) return o;
+  o.max_rows = GrowingIndex::RowsWithin(o.max_bytes, o.row_bytes, o);
+  o.max_bytes = 0;  // these options make an index of the same cap
+  CheckMaxRows(o);
+  return o;
+}
+
+}  // namespace
+
+void CheckGrowingIndexOptions(const GrowingIndexOptions& o) {
   TESSERA_CHECK(o.sketch_bytes >= 0 && o.sketch_bytes <= kMaxSketchBytes,
                 "growing index {}: sketch_bytes {}; expected 0 to 2^40", o.name, o.sketch_bytes);
   TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::SketchLines::kMaxCounted,
@@ -76,19 +87,6 @@ void CheckOptions(const GrowingIndexOptions& o) {
   else
     CheckMaxRows(o);
 }
-
-GrowingIndexOptions Checked(GrowingIndexOptions o) {
-  CheckOptions(o);
-  if (o.max_bytes <= 0) return o;
-  o.max_rows = GrowingIndex::RowsWithin(o.max_bytes, o.row_bytes, o);
-  o.max_bytes = 0;  // these options make an index of the same cap
-  CheckMaxRows(o);
-  return o;
-}
-
-}  // namespace
-
-void CheckGrowingIndexOptions(const GrowingIndexOptions& options) { CheckOptions(options); }
 
 GrowingIndex::GrowingIndex(GrowingIndexOptions options)
     : options_(Checked(std::move(options))),
