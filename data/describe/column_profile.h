@@ -48,8 +48,8 @@ struct ColumnProfile {
   EvenSample<float, kMaxRows> by_row;
 
   int64_t present() const { return rows - missing; }
-  // Whether a row may have another number of items than one.
-  bool is_bag() const { return lists > 0 || !separator.empty(); }
+  // Whether a row may have another number of items than one, or items have weights.
+  bool is_bag() const { return lists > 0 || !separator.empty() || !weight_after.empty(); }
   bool all_whole() const { return items > 0 && whole == items; }
   bool all_numbers() const { return items > 0 && whole + numbers == items; }
   // Whether each row that has it has as many numbers, not all whole, as an embedding.

@@ -31,4 +31,18 @@ bool BeginsWithDate(std::string_view text) {
   return IsDayOrMonth(second) && (year_is_first || year_is_last);
 }
 
+bool IsTimeOfDay(std::string_view text) {
+  const std::string_view hour = text.substr(0, text.find(':'));
+  const auto is_number = [](std::string_view digits, const char* most) {
+    std::string_view rest = digits;
+    return TakeDigits(rest) == 2 && rest.empty() && digits <= most;
+  };
+  if (!(hour.size() == 1 ? hour >= "0" && hour <= "9" : is_number(hour, "23"))) return false;
+  text.remove_prefix(hour.size());
+  size_t parts = 0;
+  for (; text.starts_with(':') && is_number(text.substr(1, 2), "59"); ++parts)
+    text.remove_prefix(3);
+  return text.empty() && (parts == 1 || parts == 2);
+}
+
 }  // namespace tessera::internal

@@ -198,6 +198,7 @@ std::string GuessSeparator(const std::vector<std::string>& texts, char delimiter
 }
 
 std::string GuessWeightMark(const std::vector<std::string>& texts, const std::string& separator) {
+  if (separator.empty() && std::ranges::all_of(texts, internal::IsTimeOfDay)) return "";
   bool weighted = !texts.empty();
   for (const std::string& text : texts)
     ForEachItem(text, separator, [&](std::string_view item) {

@@ -38,6 +38,7 @@ void WatchForTheEnd() {
   if (__sanitizer_set_death_callback != nullptr) {
     __sanitizer_set_death_callback(SayRound);
     std::signal(SIGABRT, OnSignal);  // std::terminate
+    std::signal(SIGILL, OnSignal);   // __builtin_trap
     return;
   }
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, OnSignal);

@@ -105,6 +105,31 @@ TEST(ProfileRows, ProposesRoles) {
   EXPECT_GE(Proposed(profile, "seen").rows, 13);
 }
 
+TEST(ProfileRows, ANumberWithAWeightIsABagOfOneId) {
+  std::string text = "click,balance,share\n";
+  for (int i = 0; i < 100; ++i)
+    text += Format("{},{}:2,{}.5:{}\n", i % 2, i % 7 - 3, i % 5, 1 + i % 3);
+  const RowsProfile profile = Profile("weights.csv", text);
+  for (const char* name : {"balance", "share"}) {
+    const ProposedColumn proposed = Proposed(profile, name);
+    EXPECT_EQ(proposed.role, ColumnRole::kFeature) << name;
+    EXPECT_EQ(proposed.feature.weight_after, ":") << name;
+    EXPECT_TRUE(Column(profile, name).is_bag()) << name;
+  }
+}
+
+TEST(ProfileRows, TimesOfDayHaveNoWeights) {
+  std::string text = "click,opened,closed,odds\n";
+  for (int i = 0; i < 100; ++i)
+    text += Format("{},{}:{:02},{:02}:{:02}:59,{}:{}\n", i % 2, i % 24, i % 60, 23 - i % 24,
+                   59 - i % 60, i % 24, 10 + i % 60);
+  const RowsProfile profile = Profile("shops.csv", text);
+  EXPECT_EQ(Column(profile, "opened").weight_after, "");
+  EXPECT_EQ(Column(profile, "closed").weight_after, "");
+  EXPECT_EQ(Column(profile, "odds").weight_after, ":");
+  EXPECT_EQ(Proposed(profile, "opened").role, ColumnRole::kFeature);
+}
+
 TEST(ProfileRows, ALabelOfManyValuesBeginsToBeOneWhereSixInTenRowsDoNotReachIt) {
   std::string text = "rating\tuser_id\n";
   for (int i = 0; i < 100; ++i) text += std::to_string(1 + i % 5) + "\t" + std::to_string(i) + "\n";
