@@ -131,6 +131,7 @@ struct Baselines {
 
 struct RecallOutcome {
   int64_t candidates = 0;
+  int64_t read = 0;      // rows, those among them that do not count
   int64_t left_out = 0;  // rows without a candidate of their own
   RetrievalValues model;
   std::optional<RetrievalValues> neighbours = {}, popularity = {};
@@ -164,15 +165,19 @@ class RecallRun {
     WarnOfScoredRows(flags_.rows, inputs_, flags_.model);
     const auto rows = Open(inputs_, flags_.rows.range);
     const auto known = whole_ ? Open(*whole_, flags_.rows.range) : nullptr;
+    int64_t read = 0;
     while (const auto batch = rows->Next()) {
+      read += batch->size();
       const auto whole = known ? known->Next() : batch;
       TESSERA_CHECK(whole && whole->size() == batch->size(), "rows changed while they were read");
       Histories histories(features_.items);
       AddHistories(ctx_, *whole, features_, histories);
       AddBatch(*batch, histories);
     }
-    RecallOutcome outcome{
-        .candidates = features_.items, .left_out = left_out_, .model = model_.Values()};
+    RecallOutcome outcome{.candidates = features_.items,
+                          .read = read,
+                          .left_out = left_out_,
+                          .model = model_.Values()};
     if (baselines_) outcome.neighbours = neighbours_.Values();
     if (baselines_) outcome.popularity = popularity_.Values();
     if (rows->skipped_rows() > 0)
@@ -271,6 +276,16 @@ void Say(const RecallFlags& flags, const RecallOutcome& outcome) {
   if (!outcome.bad_lines.empty()) std::printf("%s\n", outcome.bad_lines.c_str());
 }
 
+void CheckAnyRanked(const RecallFlags& flags, const RecallOutcome& outcome,
+                    const std::string& candidate) {
+  if (outcome.model.examples > 0) return;
+  if (outcome.left_out > 0)
+    throw Error(Format("{}: none of the {} rows that count has an id of '{}', which is to be found",
+                       flags.rows.data.empty() ? "made-up rows" : flags.rows.data.front(),
+                       outcome.left_out, candidate));
+  CheckAnyScored(flags.rows, false, outcome.read);
+}
+
 int Recall(const RecallFlags& flags) {
   std::vector<std::string> reads = flags.rows.data;
   reads.insert(reads.end(), {flags.model, flags.config});
@@ -290,7 +305,7 @@ int Recall(const RecallFlags& flags) {
   Trainer trainer(ctx, config);
   trainer.Load(checkpoint);
   const RecallOutcome outcome = RecallRun(flags, config, trainer).Run();
-  CheckAnyScored(flags.rows, outcome.model.examples > 0);
+  CheckAnyRanked(flags, outcome, CatalogueFeaturesOf(config).candidate);
   Say(flags, outcome);
   if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(flags, outcome));
   return 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/numbers/dtype.h"
+
 namespace tessera {
 
 std::vector<std::string> DenseStateNames(const DenseOptimizerConfig& config) {
@@ -24,6 +26,11 @@ int64_t CountStatesOfElements(const DenseOptimizerConfig& config) {
 
 int64_t CountStatesOfRows(const DenseOptimizerConfig& config) {
   return config.name == "rowwise_adagrad" ? 1 : 0;
+}
+
+int64_t DenseStateBytesARow(const DenseOptimizerConfig& config, int64_t columns) {
+  return SizeOf(DType::kF32) *
+         (columns * CountStatesOfElements(config) + CountStatesOfRows(config));
 }
 
 }  // namespace tessera

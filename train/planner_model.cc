@@ -85,9 +85,9 @@ KeptBytes KeptBytesOf(const EmbeddingBagConfig& table) {
 }
 
 void AddDenseStates(const DenseOptimizerConfig& optimizer, KeptBytes& kept) {
-  const int64_t f32 = SizeOf(DType::kF32);
-  kept.column += f32 * CountStatesOfElements(optimizer);
-  kept.row += f32 * CountStatesOfRows(optimizer);
+  const int64_t row = DenseStateBytesARow(optimizer, 0);
+  kept.column += DenseStateBytesARow(optimizer, 1) - row;
+  kept.row += row;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "embedding/table/table_start.h"
 #include "models/ranking_net_size.h"
+#include "optim/dense_state_names.h"
 #include "runtime/base/joined.h"
 #include "sharding/kernel_location.h"
 #include "train/data_sets.h"
@@ -42,10 +43,19 @@ int64_t TimesHere(const Shard& shard, const TrainingPlace& place) {
   return std::ranges::count(place.ranks, shard.rank);
 }
 
+// The gradient, a whole table, and the states that a dense optimizer keeps of a table.
+double DenseTableBytes(const DenseOptimizerConfig& optimizer, int64_t rows, int64_t columns) {
+  return static_cast<double>(rows) * (kFloat * static_cast<double>(columns) +
+                                      static_cast<double>(DenseStateBytesARow(optimizer, columns)));
+}
+
 // The memory of a table, on host and GPU together.
-TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const TrainingPlace& place) {
+TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const DenseOptimizerConfig& optimizer,
+                          const TrainingPlace& place) {
   const auto of_part = [&](int64_t rows, int64_t columns) {
-    const TableMemory memory = MemoryOfTable(table, rows, columns);
+    TableMemory memory = MemoryOfTable(table, rows, columns);
+    if (std::holds_alternative<Dense>(table.optimizer))
+      memory.states += DenseTableBytes(optimizer, rows, columns);
     return table.growing || place.memory == MemoryOf::kGpu ? memory : InBlocks(memory);
   };
   if (place.plan == nullptr) return of_part(table.num_embeddings, table.embedding_dim);
@@ -73,9 +83,10 @@ EmbeddingBagConfig Placed(EmbeddingBagConfig table, const TrainingPlace& place) 
   return table;
 }
 
-TableMemory MemoryHere(const EmbeddingBagConfig& config, const TrainingPlace& place) {
+TableMemory MemoryHere(const EmbeddingBagConfig& config, const DenseOptimizerConfig& optimizer,
+                       const TrainingPlace& place) {
   const EmbeddingBagConfig table = Placed(config, place);
-  TableMemory memory = MemoryOfRanks(table, place);
+  TableMemory memory = MemoryOfRanks(table, optimizer, place);
   if (place.memory == MemoryOf::kHost) return memory;
   const bool on_gpu = place.memory == MemoryOf::kGpu;
   if ((table.location == EmbeddingLocation::kDevice) != on_gpu)
@@ -198,7 +209,7 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
   const std::vector<EmbeddingBagConfig> tables = RankingModelConfigOf(config).tables;
   const bool on_gpu = place.memory == MemoryOf::kGpu;
   for (const EmbeddingBagConfig& table : tables) {
-    memory.tables.push_back(MemoryHere(table, place));
+    memory.tables.push_back(MemoryHere(table, config.dense_optimizer, place));
     if (const auto ids = config.managed_collision.find(table.name);
         !on_gpu && ids != config.managed_collision.end())
       memory.ids += static_cast<double>(MostBytesOfIds(ids->second, table.num_embeddings));

@@ -57,6 +57,7 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
   for (CurvePoint& point : ReadCurve(folder_))
     earlier_.insert_or_assign(point.step, std::move(point.values));
   KeepLinesUpTo(folder_, start.from.step);
+  step_ = start.from.step;
   GoOnWithLossSum(start.from.step);
   if (goes_on_) {
     epochs_.GoOn(folder_, start.from);
@@ -68,6 +69,9 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
   document_["starts"].push_back(StartJson(data, start));
   WriteRunDocument(folder_, document_);
   begun_ = true;
+  // The epoch that was saved as it ended, before its line was written.
+  if (start.from.row == 0 && since_line_.rows > 0 && !data.has_eval_rows())
+    AddTrainLoss(start.from.epoch);
 }
 
 // A kill may leave the checkpoint of this save or of the one before.
@@ -88,8 +92,16 @@ void RunRecorder::WriteLoss() const {
 
 void RunRecorder::GoOnWithLossSum(int64_t step) {
   saved_ = ReadLossSums(PathIn(folder_, kRunLoss));
+  // An epoch without evaluations is saved before its line is written, which may have followed.
+  const auto line = earlier_.find(step);
+  if (line != earlier_.end() && line->second.at("metric") == kTrainLoss) return;
   const auto found = std::ranges::find(saved_, step, &LossSum::step);
   if (found != saved_.end()) since_line_ = *found;
+}
+
+void RunRecorder::AddTrainLoss(int64_t epoch) {
+  const double loss = TakeTrainLoss();
+  AddLine({.epoch = epoch, .step = step_, .fraction = 1}, kTrainLoss, loss, {{kTrainLoss, loss}});
 }
 
 double RunRecorder::TakeTrainLoss() {
@@ -148,11 +160,7 @@ void RunRecorder::Record(TrainingRunOptions& options) {
     then(report);
   };
   options.on_epoch = [this, then = options.on_epoch](const EpochReport& epoch) {
-    if (!epoch.evaluation) {
-      const double loss = TakeTrainLoss();
-      AddLine({.epoch = epoch.epoch, .step = step_, .fraction = 1}, kTrainLoss, loss,
-              {{kTrainLoss, loss}});
-    }
+    if (!epoch.evaluation) AddTrainLoss(epoch.epoch);
     epochs_.OnEpoch(epoch);
     WriteLoss();
     then(epoch);

@@ -47,6 +47,7 @@ class RunRecorder {
   double TakeTrainLoss();
   void KeepLossSum(int64_t step);
   void GoOnWithLossSum(int64_t step);
+  void AddTrainLoss(int64_t epoch);
   void WriteLoss() const;
   void NoteRepeat(const internal::Json& line);
   void EndStart(const std::string& how);

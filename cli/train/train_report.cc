@@ -140,8 +140,13 @@ std::string StopName(EarlyStop stop) {
 }
 
 std::string EpochLine(const EpochReport& epoch) {
-  std::string line = Format("epoch {}: train loss {}", epoch.epoch, Fixed(epoch.train_loss, 4));
-  if (!epoch.whole) line += Format(" of the {} since the resume", Counted(epoch.rows, "row"));
+  std::string line = Format("epoch {}: ", epoch.epoch);
+  if (!epoch.whole && epoch.rows == 0)
+    line += "no row was left after the resume";
+  else
+    line += Format("train loss {}", Fixed(epoch.train_loss, 4));
+  if (!epoch.whole && epoch.rows > 0)
+    line += Format(" of the {} since the resume", Counted(epoch.rows, "row"));
   if (epoch.evaluation) line += TasksText(*epoch.evaluation);
   line += Format("  ({:.2f} s)", epoch.seconds);
   if (epoch.best) line += "  best so far";

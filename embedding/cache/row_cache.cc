@@ -33,13 +33,12 @@ int64_t NumSets(const std::vector<Tensor>& parts, const CacheConfig& config) {
   const int64_t rows = parts[0].dim(0), ways = config.ways;
   int64_t line_bytes = 0;
   for (const Tensor& part : parts) line_bytes += RowBytes(part);
+  CheckCacheBytes(config, line_bytes);
   const int64_t sets =
       config.bytes > 0
           ? config.bytes / line_bytes / ways
           : static_cast<int64_t>(std::ceil(static_cast<double>(rows) * config.load_factor /
                                            static_cast<double>(ways)));
-  TESSERA_CHECK_GE(sets, 1, "row cache of {} bytes: sets of {} ways of {} bytes each", config.bytes,
-                   ways, line_bytes);
   return std::min(sets, (rows + ways - 1) / ways);
 }
 

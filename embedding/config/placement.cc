@@ -47,6 +47,14 @@ void CheckCacheConfig(const CacheConfig& config) {
   CheckCount(config.scratch_rows, SizeLimits::kRows, "row cache: scratch_rows");
 }
 
+void CheckCacheBytes(const CacheConfig& config, int64_t line_bytes) {
+  if (config.bytes == 0 || config.bytes / line_bytes >= config.ways) return;
+  throw Error(
+      Format("a cache of {} bytes has no room for one set: {} ways, each a row of {} bytes with "
+             "its states, take {} bytes: give as many, or fewer ways",
+             config.bytes, config.ways, line_bytes, line_bytes * config.ways));
+}
+
 Tensor EmptyAt(Context& ctx, EmbeddingLocation location, const Shape& shape, DType dtype) {
   if (ctx.device() == Device::Cpu() || location == EmbeddingLocation::kDevice)
     return Tensor::Empty(ctx, shape, dtype);

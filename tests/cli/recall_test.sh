@@ -123,6 +123,20 @@ has out "no baselines"
 run 0 recall users --data - --json pipe.json < <(cat bags.txt)
 cmp file.json pipe.json || fail "rows by a pipe"
 
+# ---- rows of which none is ranked
+fails_saying "none of the 1 rows that count has an id of 'next'" \
+  recall towers --data bags.txt --rows 600:601
+python3 - <<'PY'
+import json
+
+config = json.load(open("towers.json"))
+config["data"]["labels"] = ["user"]
+config["model"]["tasks"][0]["where"] = "user"
+json.dump(config, open("nobody.json", "w"))
+PY
+sed 's/^[0-9]*/0/' bags.txt >nobody.txt
+fails_saying "none of the 601 rows read counts" recall towers --data nobody.txt --config nobody.json
+
 # ---- what is refused, before anything is written
 fails_saying "--set requires --config" recall towers --data bags.txt --set train.epochs=1
 fails_saying "--ahead 2: feature 'next' has \"drop_last\": 1" \

@@ -41,6 +41,18 @@ TEST(TrainingMemory, IsTheSumOfAllTablesAndStates) {
   EXPECT_LT(memory.total(), 41 * kGiB);
 }
 
+TEST(TrainingMemory, ADenseTableHasAGradientAndItsOptimizersStates) {
+  TrainConfig config = Large();
+  config.tables[0].optimizer = Dense{};
+  const auto beside_rows = [&](const char* optimizer) {
+    config.dense_optimizer.name = optimizer;
+    return MemoryOfTraining(config).tables[0].states / kGiB;
+  };
+  EXPECT_EQ(beside_rows("sgd"), 10);
+  EXPECT_EQ(beside_rows("adam"), 30);
+  EXPECT_EQ(beside_rows("rowwise_adagrad"), 10 + 10 / 64.0);
+}
+
 TEST(TrainingMemory, WhatDoesNotFitIsSaidWithWhatWould) {
   CheckTrainingMemory(Large(), {}, {41 * kGiB, "here"});
   const std::string error = ErrorOf([] { CheckTrainingMemory(Large(), {}, {23 * kGiB, "here"}); });

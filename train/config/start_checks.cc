@@ -1,6 +1,8 @@
 #include "train/config/start_checks.h"
 
+#include "embedding/config/placement.h"
 #include "embedding/plugin_rules.h"
+#include "embedding/table/table_memory.h"
 #include "runtime/base/check.h"
 #include "runtime/json/json_object.h"
 
@@ -39,6 +41,11 @@ void CheckDenseOptimizer(const DenseOptimizerConfig& config) {
         "adamw");
 }
 
+void CheckCacheOf(const EmbeddingBagConfig& table) {
+  CheckCacheBytes(table.cache,
+                  static_cast<int64_t>(BytesOfRows(table, /*rows=*/1, table.embedding_dim)));
+}
+
 std::string HashIn(const Json& rule) {
   if (!rule.contains("plugin") || !rule["plugin"].is_object()) return "";
   return rule["plugin"].value("sha256", std::string());
@@ -52,9 +59,11 @@ void CheckStart(const TrainConfig& config, const std::string& source, bool of_ra
     const EmbeddingBagConfig& table = config.tables[t];
     TryKey(problems, Format("tables[{}].dim", t),
            [&] { CheckDimOfRule(table.optimizer, table.embedding_dim); });
-    if (!of_ranks)
-      TryKey(problems, Format("tables[{}].location", t),
-             [&] { CheckLocationOfRule(table.name, table.location, table.optimizer); });
+    if (of_ranks) continue;
+    TryKey(problems, Format("tables[{}].location", t),
+           [&] { CheckLocationOfRule(table.name, table.location, table.optimizer); });
+    if (IsCached(table.location))
+      TryKey(problems, Format("tables[{}].cache.bytes", t), [&] { CheckCacheOf(table); });
   }
   TryKey(problems, "optimizer.dense.name", [&] { CheckDenseOptimizer(config.dense_optimizer); });
   problems.ThrowIfAny(source);

@@ -9,8 +9,9 @@
 namespace tessera {
 
 // Throws Error, which begins with `source` and has a line for each problem, for tables whose dim or
-// location their rule does not take, and for a dense optimizer that no model's parameters take. A
-// plan may give tables another location: those `of_ranks` are checked with it (CheckPlanOfRules).
+// location their rule does not take, caches without room for a set, and for a dense optimizer that
+// no model's parameters take. A plan may give tables another location and cut their rows: those
+// `of_ranks` are checked with it (CheckPlanOfRules).
 void CheckStart(const TrainConfig& config, const std::string& source, bool of_ranks);
 
 // Throws Error for a table whose rule is that of a plugin which is not loaded (`source` is the file

@@ -46,12 +46,15 @@ double BytesOfCheckpoint(const TrainConfig& config, RowsOfParts rows) {
   const std::vector<EmbeddingBagConfig> tables = RankingModelConfigOf(config).tables;
   const double dense_copies =
       1 + static_cast<double>(CountStatesOfElements(config.dense_optimizer));
+  const auto states_of = [&](const EmbeddingBagConfig& table) {
+    if (!std::holds_alternative<Dense>(table.optimizer)) return 0.0;
+    return static_cast<double>(table.num_embeddings) *
+           static_cast<double>(DenseStateBytesARow(config.dense_optimizer, table.embedding_dim));
+  };
   double bytes = 0;
   for (const EmbeddingBagConfig& table : tables) {
     if (SavesRowsInUse(table, config, rows)) continue;
-    const bool dense = std::holds_alternative<Dense>(table.optimizer);
-    bytes +=
-        (dense ? dense_copies : 1) * BytesOfRows(table, table.num_embeddings, table.embedding_dim);
+    bytes += BytesOfRows(table, table.num_embeddings, table.embedding_dim) + states_of(table);
   }
   for (const EmbeddingBagConfig& table : tables)
     if (const auto ids = config.managed_collision.find(table.name);

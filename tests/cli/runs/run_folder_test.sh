@@ -103,6 +103,15 @@ json runs/files/run.json 'len(d["starts"][0]["data"]["train"]["paths"][0]["head"
 [ "$(grep -c '"metric":"train_loss"' runs/files/curve.jsonl)" -eq 2 ] || fail "curve of two epochs"
 [ ! -e runs/files/best.safetensors ] || fail "a best model without evaluations"
 
+# ---- that curve's lines are of an epoch each, also where the run goes on from an epoch's end, or
+# ---- was killed between the save of an epoch and its line
+run 0 train --config small.json --data clicks.tsv --epochs 4 --run losses_whole
+cp -r runs/files losses
+sed -i '$d' losses/curve.jsonl
+run 0 train --config small.json --data clicks.tsv --epochs 3 --run losses
+run 0 train --config small.json --data clicks.tsv --epochs 4 --run losses
+cmp losses_whole/curve.jsonl losses/curve.jsonl || fail "losses: $(cat losses/curve.jsonl)"
+
 # ---- a run goes on with the rows that it began with, under whatever name
 rows=(train --config small.json --run runs/rows --train-rows 0:800)
 run 0 "${rows[@]}" --data clicks.tsv --eval-rows 800:1000

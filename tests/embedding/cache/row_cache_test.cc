@@ -223,7 +223,7 @@ TEST_P(RowCachePolicyTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT([&] { RowCache(ctx(), parts, {.load_factor = 0}); },
               ThrowsMessage<Error>(HasSubstr("load factor 0")));
   EXPECT_THAT([&] { RowCache(ctx(), parts, {.ways = 32, .bytes = 700}); },
-              ThrowsMessage<Error>(HasSubstr("32 ways of 24 bytes")));
+              ThrowsMessage<Error>(HasSubstr("32 ways, each a row of 24 bytes")));
   EXPECT_EQ(RowCache(ctx(), parts, {.ways = 8, .bytes = 700}).lines(), 24);
   const Batch batch = Prefetch(ctx(), *cache_, *plain_, {1, 2});
   EXPECT_THAT([&] { cache_->Release(ctx(), batch.handle, true); },

@@ -52,6 +52,23 @@ TEST(TrainConfig, AStartRefusesRulesThatTablesOrParametersDoNotTake) {
   EXPECT_EQ(StartError(config, true), "");  // the plan may give it another
 }
 
+TEST(TrainConfig, AStartRefusesACacheWithoutRoomForASet) {
+  TrainConfig config = ParseTrainConfig(kGood, "x.json");
+  EmbeddingBagConfig& table = config.tables[1];
+  table.optimizer = RowwiseAdagrad{};
+  table.data_type = DType::kF32;
+  table.embedding_dim = 8;
+  table.location = EmbeddingLocation::kDisk;
+  table.cache.ways = 4;
+  table.cache.bytes = 4 * (8 * 4 + 4);
+  EXPECT_EQ(StartError(config), "");
+  --table.cache.bytes;
+  EXPECT_EQ(StartError(config),
+            "x.json: tables[1].cache.bytes: a cache of 143 bytes has no room for one set: 4 ways, "
+            "each a row of 36 bytes with its states, take 144 bytes: give as many, or fewer ways");
+  EXPECT_EQ(StartError(config, true), "");  // a plan may cut its columns
+}
+
 TEST(TrainConfig, ReadsEveryKey) {
   const TrainConfig config = ParseTrainConfig(kGood, "x.json");
   ASSERT_EQ(config.tables.size(), 2u);
