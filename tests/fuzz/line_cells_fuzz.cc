@@ -40,6 +40,7 @@ struct Parsed {
 };
 
 std::optional<Parsed> ParseSlowly(std::string_view line) {
+  if (line.find('\0') != line.npos) return std::nullopt;  // this parser stops there
   Parsed parsed{.document = {}, .times = std::vector<int>(Keys().size())};
   const auto count = [&](int depth, json::parse_event_t event, json& value) {
     for (size_t i = 0; i < Keys().size(); ++i)
