@@ -26,7 +26,7 @@ MappedTensors::MappedTensors(const std::string& path, bool writable) : path_(pat
   }
   // The header was read by its name before. A file that was renamed over it in between has another
   // size or header, and is refused by the checks below.
-  const MappedFile mapped(path);
+  const MappedFile mapped(path, /*watched=*/writable);
   if (writable) file_ = std::make_shared<const PrivateFile>(path);
   TESSERA_CHECK(mapped.bytes() == bytes_ && (file_ == nullptr || file_->bytes() == bytes_),
                 "{}: it changed while it was opened", path);

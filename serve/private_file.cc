@@ -21,20 +21,18 @@ constexpr int kFlags = MAP_PRIVATE | MAP_NORESERVE;
 }  // namespace
 
 PrivateFile::PrivateFile(const std::string& path) : path_(path) {
-  file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info = {};
-  if (file_ < 0 || fstat(file_, &info) != 0) {
+  if (file < 0 || fstat(file, &info) != 0) {
     const int reason = errno;
-    if (file_ >= 0) close(file_);
+    if (file >= 0) close(file);
     throw Error(Format("{}: cannot be read: {}", path, std::strerror(reason)));
   }
-  bytes_ = static_cast<int64_t>(info.st_size);
+  file_ = std::make_shared<const OpenedFile>(file, static_cast<int64_t>(info.st_size));
 }
 
-PrivateFile::~PrivateFile() { close(file_); }
-
 std::shared_ptr<void> PrivateFile::Map(int64_t offset, int64_t count, int64_t reserved) const {
-  TESSERA_DCHECK(offset >= 0 && count >= 0 && count <= reserved && offset + count <= bytes_);
+  TESSERA_DCHECK(offset >= 0 && count >= 0 && count <= reserved && offset + count <= bytes());
   const int64_t page = sysconf(_SC_PAGESIZE), before = offset % page;
   const auto size = static_cast<size_t>(before + reserved);
   if (reserved == 0) return nullptr;
@@ -45,12 +43,12 @@ std::shared_ptr<void> PrivateFile::Map(int64_t offset, int64_t count, int64_t re
     throw Error(Format("{}: no address space for {} bytes: {}", path_, size, std::strerror(errno)));
   std::shared_ptr<char> whole(
       static_cast<char*>(base),
-      [size, guard = GuardMapping(base, before + count, path_)](char* p) mutable {
+      [size, guard = GuardMapping(base, before + count, path_, file_)](char* p) mutable {
         guard.reset();
         munmap(p, size);
       });
   if (count > 0 && mmap(base, static_cast<size_t>(before + count), kAccess, kFlags | MAP_FIXED,
-                        file_, static_cast<off_t>(offset - before)) == MAP_FAILED)
+                        file_->number(), static_cast<off_t>(offset - before)) == MAP_FAILED)
     throw Error(Format("{}: cannot be mapped: {}", path_, std::strerror(errno)));
   return std::shared_ptr<void>(whole, whole.get() + before);
 }

@@ -7,17 +7,16 @@
 #include <memory>
 #include <string>
 
+#include "runtime/files/mapping_faults.h"
+
 namespace tessera::serve {
 
 class PrivateFile {
  public:
   // Throws Error, naming the file, for one that cannot be read.
   explicit PrivateFile(const std::string& path);
-  ~PrivateFile();
-  PrivateFile(const PrivateFile&) = delete;
-  PrivateFile& operator=(const PrivateFile&) = delete;
 
-  int64_t bytes() const { return bytes_; }
+  int64_t bytes() const { return file_->bytes(); }
 
   // `reserved` bytes that begin with the file's [offset, offset + count); what lies behind those
   // has any content, and costs memory from when it is written. Throws Error where there is no
@@ -26,8 +25,7 @@ class PrivateFile {
 
  private:
   std::string path_;
-  int file_ = -1;
-  int64_t bytes_ = 0;
+  std::shared_ptr<const OpenedFile> file_;
 };
 
 }  // namespace tessera::serve

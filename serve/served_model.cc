@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "embedding/quantized/quantized_lookup.h"
@@ -179,6 +180,19 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
                             ? std::make_shared<TableCounter>()
                             : CounterFor(table.name, before->spec_.tables, before->counters_));
   }
+  FindMappings();
+}
+
+void ServedModel::FindMappings() {
+  std::set<const void*> mappings;
+  for (size_t t = 0; t < rows_.size(); ++t) {
+    mappings.insert(GuardedMappingOf(rows_[t].raw_data()));
+    if (remaps_[t]) mappings.insert(GuardedMappingOf(remaps_[t]->data.raw_data()));
+    if (const RawIdMap* ids = tables_->ids(t))
+      mappings.insert(GuardedMappingOf(ids->slots().raw_data()));
+  }
+  mappings.erase(nullptr);
+  mappings_.assign(mappings.begin(), mappings.end());
 }
 
 void ServedModel::Check(const PredictRequest& request) const {
@@ -345,13 +359,8 @@ void ServedModel::PredictParts(Context& ctx, std::span<const Part> parts,
 
 // Throws if a mapped file was cut while its rows were read: the answer would be wrong.
 void ServedModel::CheckRows() const {
-  if (!AnyMappingFaulted()) return;
   try {
-    for (size_t t = 0; t < rows_.size(); ++t) {
-      CheckMapping(rows_[t].raw_data());
-      if (remaps_[t]) CheckMapping(remaps_[t]->data.raw_data());
-      if (const RawIdMap* ids = tables_->ids(t)) CheckMapping(ids->slots().raw_data());
-    }
+    for (const void* mapping : mappings_) CheckMappedFile(mapping);
   } catch (const Error& error) {
     throw BrokenModel(error.what());
   }

@@ -119,6 +119,7 @@ class ServedModel {
   // A large batch of one request alone, without a copy of its ids.
   PackedBatch AsItCame(Context& ctx, const Part& part) const;
   Tensor Lookup(Context& ctx, const PackedBatch& batch) const;
+  void FindMappings();
 
   ModelSpec spec_;
   RawRows raw_rows_;
@@ -129,7 +130,8 @@ class ServedModel {
   std::map<std::string, int64_t> max_bag_lengths_;  // of features that have positions
   bool narrow_rows_ = true;                         // whether every row's number is an i32
   std::shared_ptr<const ServedTables> tables_;
-  std::vector<Tensor> rows_;  // of each table: u8 [stored rows, bytes]
+  std::vector<Tensor> rows_;           // of each table: u8 [stored rows, bytes]
+  std::vector<const void*> mappings_;  // of files, each once, that rows, remaps and raw ids lie in
   std::vector<RowLayout> layouts_;
   std::vector<std::optional<TableRemap>> remaps_;  // of pruned tables
   std::vector<std::shared_ptr<TableCounter>> counters_;

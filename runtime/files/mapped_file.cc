@@ -32,23 +32,23 @@ std::pair<int, int64_t> OpenToRead(const std::string& path) {
 
 }  // namespace
 
-MappedFile::MappedFile(const std::string& path) : MappedFile("", -1, 0, false) {
+MappedFile::MappedFile(const std::string& path, bool watched) : MappedFile("", -1, 0, Use::kRead) {
   const auto [file, bytes] = OpenToRead(path);
-  *this = MappedFile(path, file, bytes, false);
+  *this = MappedFile(path, file, bytes, watched ? Use::kWatched : Use::kRead);
 }
 
-MappedFile::MappedFile(const std::string& path, int file, int64_t bytes, bool writable)
+MappedFile::MappedFile(const std::string& path, int file, int64_t bytes, Use use)
     : path_(path), bytes_(bytes) {
   if (file < 0) return;
+  const int access = use == Use::kWritten ? PROT_READ | PROT_WRITE : PROT_READ;
+  auto opened = std::make_shared<const OpenedFile>(file, bytes);
   const auto size = static_cast<size_t>(bytes);
-  void* const data = bytes == 0 ? nullptr
-                                : mmap(nullptr, size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-                                       MAP_SHARED, file, 0);
-  const int reason = errno;
-  close(file);
-  if (data == MAP_FAILED) ThrowErrno(path, "cannot be mapped", reason);
+  void* const data = bytes == 0 ? nullptr : mmap(nullptr, size, access, MAP_SHARED, file, 0);
+  if (data == MAP_FAILED) ThrowErrno(path, "cannot be mapped", errno);
+  if (use != Use::kWatched) opened.reset();
   if (data != nullptr)
-    data_ = {data, [size, guard = GuardMapping(data, bytes, path)](void* p) mutable {
+    data_ = {data,
+             [size, guard = GuardMapping(data, bytes, path, std::move(opened))](void* p) mutable {
                guard.reset();
                munmap(p, size);
              }};
@@ -63,7 +63,7 @@ MappedFile MappedFile::Create(const std::string& path, int64_t bytes) {
     close(file);
     ThrowErrno(path, "cannot be written", reason);
   }
-  return MappedFile(path, file, bytes, true);
+  return MappedFile(path, file, bytes, Use::kWritten);
 }
 
 }  // namespace tessera

@@ -13,8 +13,9 @@ namespace tessera {
 
 class MappedFile {
  public:
-  // Maps a file for reading. Throws Error, naming the file, for one that cannot be read.
-  explicit MappedFile(const std::string& path);
+  // Maps a file for reading. One that is `watched` stays open, for CheckMappedFile. Throws Error,
+  // naming the file, for one that cannot be read.
+  explicit MappedFile(const std::string& path, bool watched = false);
   // A new file of `bytes` zeros, to be written and read. Throws Error when it can't be made.
   static MappedFile Create(const std::string& path, int64_t bytes);
 
@@ -30,7 +31,8 @@ class MappedFile {
   std::shared_ptr<void> owner() const { return data_; }
 
  private:
-  MappedFile(const std::string& path, int file, int64_t bytes, bool writable);
+  enum class Use { kRead, kWatched, kWritten };
+  MappedFile(const std::string& path, int file, int64_t bytes, Use use);
 
   std::string path_;
   int64_t bytes_ = 0;

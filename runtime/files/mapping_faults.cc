@@ -2,11 +2,13 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "runtime/base/check.h"
 
@@ -17,7 +19,8 @@ namespace {
 struct Slot {
   std::atomic<uintptr_t> begin{0}, end{0};
   std::atomic<bool> faulted{false};
-  std::string path;  // under the mutex
+  std::string path;                        // under the mutex
+  std::shared_ptr<const OpenedFile> file;  // under the mutex
 };
 
 // Further mappings are not guarded.
@@ -61,12 +64,14 @@ void InstallHandler() {
   (void)installed;
 }
 
-Slot* TakeSlot(uintptr_t begin, uintptr_t end, const std::string& path) {
+Slot* TakeSlot(uintptr_t begin, uintptr_t end, const std::string& path,
+               std::shared_ptr<const OpenedFile> file) {
   const std::lock_guard lock(mutex);
   for (size_t s = 0; s < kSlots; ++s) {
     Slot& slot = slots[s];
     if (slot.begin.load() != 0) continue;
     slot.path = path;
+    slot.file = std::move(file);
     slot.faulted = false;
     slot.end = end;
     slot.begin = begin;
@@ -76,16 +81,29 @@ Slot* TakeSlot(uintptr_t begin, uintptr_t end, const std::string& path) {
   return nullptr;
 }
 
+[[noreturn]] void ThrowBroken(const Slot& slot) {
+  throw Error(Format("{}: it was cut, or could not be read, while it was in use", slot.path));
+}
+
 }  // namespace
 
-std::shared_ptr<void> GuardMapping(void* begin, int64_t bytes, const std::string& path) {
+OpenedFile::~OpenedFile() { close(file_); }
+
+bool OpenedFile::IsCut() const {
+  struct stat info = {};
+  return fstat(file_, &info) == 0 && static_cast<int64_t>(info.st_size) < bytes_;
+}
+
+std::shared_ptr<void> GuardMapping(void* begin, int64_t bytes, const std::string& path,
+                                   std::shared_ptr<const OpenedFile> file) {
   if (bytes == 0) return nullptr;
   InstallHandler();
   const auto from = reinterpret_cast<uintptr_t>(begin);
-  Slot* const slot = TakeSlot(from, from + static_cast<uintptr_t>(bytes), path);
+  Slot* const slot = TakeSlot(from, from + static_cast<uintptr_t>(bytes), path, std::move(file));
   if (slot == nullptr) return nullptr;
   return {slot, [](Slot* s) {
             const std::lock_guard lock(mutex);
+            s->file.reset();
             s->end = 0;
             s->begin = 0;
           }};
@@ -97,8 +115,18 @@ void CheckMapping(const void* address) {
   if (!AnyMappingFaulted()) return;
   const std::lock_guard lock(mutex);
   const Slot* const slot = Find(reinterpret_cast<uintptr_t>(address));
-  if (slot != nullptr && slot->faulted)
-    throw Error(Format("{}: it was cut, or could not be read, while it was in use", slot->path));
+  if (slot != nullptr && slot->faulted) ThrowBroken(*slot);
+}
+
+const void* GuardedMappingOf(const void* address) {
+  const Slot* const slot = Find(reinterpret_cast<uintptr_t>(address));
+  return slot == nullptr ? nullptr : reinterpret_cast<const void*>(slot->begin.load());
+}
+
+void CheckMappedFile(const void* address) {
+  const std::lock_guard lock(mutex);
+  const Slot* const slot = Find(reinterpret_cast<uintptr_t>(address));
+  if (slot != nullptr && (slot->faulted || (slot->file && slot->file->IsCut()))) ThrowBroken(*slot);
 }
 
 }  // namespace tessera

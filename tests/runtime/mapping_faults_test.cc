@@ -43,6 +43,21 @@ TEST(MappingFaults, WhatIsReadOfACutFileIsKnownToBeWrong) {
   EXPECT_EQ(cut.data()[5], 'x');
 }
 
+TEST(MappingFaults, AWatchedFileThatWasCutInsideAPageIsKnownToBeWrongWithoutAFault) {
+  const std::string path = FileOfPages("tail", 2);
+  const MappedFile watched(path, /*watched=*/true), other(path);
+  EXPECT_EQ(GuardedMappingOf(watched.data() + kPage + 1), watched.data());
+  CheckMappedFile(watched.data());
+  ASSERT_EQ(rename(path.c_str(), (path + ".moved").c_str()), 0);
+  CheckMappedFile(watched.data());
+  ASSERT_EQ(truncate((path + ".moved").c_str(), kPage + 5), 0);
+  EXPECT_EQ(watched.data()[kPage + 5], 0);
+  CheckMapping(watched.data());  // there was no fault
+  EXPECT_THAT([&] { CheckMappedFile(watched.data()); },
+              ThrowsMessage<Error>(HasSubstr("tail: it was cut")));
+  CheckMappedFile(other.data());
+}
+
 TEST(MappingFaults, ANewMappingBeginsAnew) {
   const std::string path = FileOfPages("again", 1);
   {

@@ -256,6 +256,16 @@ TEST(ModelDelta, AMapOfIdsThatWasCutIsNeverBelieved) {
   EXPECT_THROW(predictor.Predict(OneExample({{1}, {2}, {}, {1}})), BrokenModel);
 }
 
+// The rest of the page that a file is cut in reads as zeros.
+TEST(ModelDelta, RowsOfAFileThatWasCutInsideAPageAreNeverBelieved) {
+  const SmallModel small = MakeSmallModel("cut_page.safetensors");
+  const std::string directory = FreshModel(small, "cut_page");
+  Predictor predictor(directory);
+  EXPECT_EQ(predictor.Predict(small.request), small.scores);
+  fs::resize_file(PathIn(directory, "weights-1.safetensors"), 100);
+  EXPECT_THROW(predictor.Predict(small.request), BrokenModel);
+}
+
 class BadDelta : public ::testing::Test {
  protected:
   BadDelta()

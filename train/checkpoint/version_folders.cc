@@ -70,8 +70,10 @@ std::string Named(std::string_view prefix, int64_t number) {
 void Remove(const std::string& folder, const std::string& path, int64_t number) {
   std::error_code ignored;
   const std::string removed = PathIn(folder, Named(kRemoved, number));
-  fs::remove_all(removed, ignored);
-  Rename(path, removed);
+  if (path != removed) {  // else what a crash on the way has left
+    fs::remove_all(removed, ignored);
+    Rename(path, removed);
+  }
   fs::remove_all(removed, ignored);
 }
 

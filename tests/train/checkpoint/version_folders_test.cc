@@ -118,5 +118,12 @@ TEST(VersionFolders, OldOnesAreRemoved) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/withdrawn-7"));
 }
 
+TEST(VersionFolders, WhatACrashLeftOfARemovalGoesWithTheNext) {
+  const std::string folder = FolderWith({"removed-1", "2", "3"});
+  RemoveOldVersions(folder, 1);
+  EXPECT_THAT(NumbersIn(folder), ElementsAre(3));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/removed-1"));
+}
+
 }  // namespace
 }  // namespace tessera
