@@ -175,9 +175,12 @@ double ParseShare(const std::string& budget) {
   double share = 0;
   const char* end = budget.data() + budget.size();
   const auto [at, error] = std::from_chars(budget.data(), end, share);
-  if (error != std::errc() || std::string(at, end) != "x" || !(share > 0))
+  if (error != std::errc() || std::string(at, end) != "x" || !(share > 0) ||
+      share > serve::CodecBudget::kMaxShare)
     throw Error(
-        Format("--budget {}: expected a share of the tables' size as f32, such as 0.3x", budget));
+        Format("--budget {}: expected a share of the tables' size as f32, such as 0.3x, of "
+               "at most {}x",
+               budget, serve::CodecBudget::kMaxShare));
   return share;
 }
 

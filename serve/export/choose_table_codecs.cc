@@ -30,6 +30,9 @@ std::map<std::string, RowCodec> ChooseTableCodecs(Context& ctx, const Checkpoint
                                                   const QuantizeOptions& options) {
   TESSERA_CHECK((budget.share > 0) != (budget.error > 0), "a budget of memory or of error: {}, {}",
                 budget.share, budget.error);
+  TESSERA_CHECK(budget.share <= CodecBudget::kMaxShare,
+                "a budget of {} times the tables' size; expected at most {}", budget.share,
+                CodecBudget::kMaxShare);
   const std::vector<RowSource> sources = RowsOf(checkpoint, ReadConfig(checkpoint, config));
   if (options.nan == NanPolicy::kError) CheckNoNan(ctx, sources);
   QuantizeOptions trial = options;

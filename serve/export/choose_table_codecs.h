@@ -12,12 +12,15 @@
 namespace tessera::serve {
 
 struct CodecBudget {
-  double share = 0;  // above 0: of the tables' bytes in the checkpoint, all tables together
+  static constexpr double kMaxShare = 1000;  // far above what any codec takes
+  // Above 0: of the tables' bytes as f32, all tables together; at most kMaxShare.
+  double share = 0;
   double error = 0;  // or above 0: of each table, relative to the RMS of its numbers
 };
 
 // Chooses codecs, by the names of the tables (WriteModelOptions::table_codecs). Throws Error where
-// nothing is within the budget, and as WriteModel does.
+// nothing is within the budget, for a share that is above kMaxShare or no number, and as WriteModel
+// does.
 std::map<std::string, RowCodec> ChooseTableCodecs(Context& ctx, const Checkpoint& checkpoint,
                                                   const std::optional<TrainConfig>& config,
                                                   const CodecBudget& budget,

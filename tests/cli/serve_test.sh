@@ -171,7 +171,10 @@ fails_saying "excludes" quantize model.safetensors -o x --codec int8 --budget 0.
 fails_saying "--search beside rows of f32" quantize model.safetensors -o x --codec f32 --search
 fails_saying "--remap hash without --prune" quantize model.safetensors -o x --remap hash
 fails_saying "expected a number from 0 to 1, got 'nan'" quantize model.safetensors -o x --prune nan
-fails_saying "--budget 0.3: expected a share" quantize model.safetensors -o x --budget 0.3
+for budget in 0.3 infx nanx 1e18x 1e30x; do
+  fails_saying "--budget $budget: expected a share" quantize model.safetensors -o x \
+    --budget $budget
+done
 fails_saying "excludes" quantize model.safetensors -o x --budget 0.3x --bits 8
 fails_saying "NaN 'maybe': expected error or zero" quantize model.safetensors -o x --nan maybe
 fails_saying "int9" quantize model.safetensors -o x --codec int9

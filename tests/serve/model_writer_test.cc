@@ -230,6 +230,9 @@ TEST(Model, CodecsWithinABudget) {
   EXPECT_EQ(codecs({.error = 0.001}).at("a").type, RowType::kF16);
   EXPECT_EQ(codecs({.share = 0.5}).at("a").type, RowType::kF16);
   EXPECT_THROW(codecs({.share = 0.01}), Error);
+  for (const double share : {1e18, std::numeric_limits<double>::infinity()})
+    EXPECT_NE(ErrorOf([&] { codecs({.share = share}); }).find("expected at most 1000"),
+              std::string::npos);
 }
 
 TEST(Model, WhatDoesNotFitIsRefused) {
