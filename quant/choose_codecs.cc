@@ -8,11 +8,8 @@
 namespace tessera {
 namespace {
 
-// The error of a trial; rows that do not decode as numbers have the largest.
 double ErrorOf(const TableTrials& table, const CodecTrial& trial) {
-  if (trial.error.not_finite > 0) return std::numeric_limits<double>::infinity();
-  const double scale = trial.error.value_rms;
-  return scale > 0 ? table.weight * trial.error.rms / scale : 0;
+  return table.weight * trial.error.relative();
 }
 
 void CheckTrials(std::span<const TableTrials> tables) {

@@ -3,10 +3,12 @@
 // Which codec each table gets, under a budget of memory or of error, from what each codec did to
 // each table (quantize_table.h).
 //
-//   error of a table   relative: rms of the differences / rms of the values, times its weight
+//   error of a table   QuantizationError::relative: rms of the differences / rms of the values,
+//                      numbers that are lost as wrong by 100 %; times its weight
 //   error budget       the smallest codec of each table whose error is within the budget
 //   memory budget      Σ error² over the tables is made small: from the smallest codec of each
-//                      table, always that step up which takes most error² off a byte, while it fits
+//                      table, always that step up which takes most error² off a byte, while it
+//                      fits. Steps are not taken back: the sum may be above the smallest there is.
 #include <span>
 #include <string>
 #include <vector>

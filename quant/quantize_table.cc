@@ -53,25 +53,31 @@ std::vector<uint8_t> RowsWithNan(Context& ctx, const Tensor& rows, bool zero) {
   return marks.ToVector<uint8_t>();
 }
 
+// Adds a block; rms, value_rms and lost are sums until FinishError, and `compared` counts numbers.
 void AddBlock(Context& ctx, const Tensor& rows, const Tensor& decoded, int64_t begin,
-              QuantizationError& error) {
+              QuantizationError& error, double& compared) {
   const int64_t n = rows.dim(0);
-  const Tensor out = Tensor::Empty(ctx, {n, 3}, DType::kF64);
+  const Tensor out =
+      Tensor::Empty(ctx, {n, sizeof(internal::RowDifference) / sizeof(double)}, DType::kF64);
   const internal::CompareRows fn{FloatRowsOf(rows), FloatRowsOf(decoded),
                                  static_cast<internal::RowDifference*>(out.raw_data())};
   DispatchDevice(ctx.device(), [&](auto on) { internal::ForRows(on, ctx, n, fn); });
-  const std::vector<double> all = out.ToVector<double>();
+  const Tensor host = out.ToHost();
+  const auto* all = static_cast<const internal::RowDifference*>(host.raw_data());
+  const auto dim = static_cast<double>(rows.dim(1));
   for (int64_t r = 0; r < n; ++r) {
-    const double* row = all.data() + 3 * r;
-    if (!std::isfinite(row[1])) {
+    const internal::RowDifference& row = all[r];
+    compared += row.compared;
+    error.lost += row.lost;
+    error.max = std::max(error.max, row.max);
+    error.rms += row.squares;
+    error.value_rms += row.value_squares;
+    if (row.compared < dim) {
       ++error.not_finite;
       continue;
     }
-    const double row_rms = std::sqrt(row[1] / static_cast<double>(rows.dim(1)));
+    const double row_rms = std::sqrt(row.squares / dim);
     ++error.rows;
-    error.max = std::max(error.max, row[0]);
-    error.rms += row[1];  // sums, until FinishError
-    error.value_rms += row[2];
     if (row_rms > error.worst_row_rms || error.worst_row < 0) {
       error.worst_row = begin + r;
       error.worst_row_rms = row_rms;
@@ -79,10 +85,10 @@ void AddBlock(Context& ctx, const Tensor& rows, const Tensor& decoded, int64_t b
   }
 }
 
-void FinishError(int64_t dim, QuantizationError& error) {
-  const double numbers = static_cast<double>(std::max<int64_t>(error.rows * dim, 1));
-  error.rms = std::sqrt(error.rms / numbers);
-  error.value_rms = std::sqrt(error.value_rms / numbers);
+void FinishError(double compared, QuantizationError& error) {
+  error.lost /= std::max(compared + error.lost, 1.0);
+  error.rms = std::sqrt(error.rms / std::max(compared, 1.0));
+  error.value_rms = std::sqrt(error.value_rms / std::max(compared, 1.0));
 }
 
 DType CheckedFloat(const std::string& table, const Shape& shape, DType dtype) {
@@ -154,17 +160,36 @@ QuantizationError QuantizeTable(Context& ctx, const RowSource& source, const Row
   const Tensor stored = Tensor::Empty(
       ctx, {std::min(BlockRows(source), std::max<int64_t>(source.rows, 1)), row_bytes}, DType::kU8);
   QuantizationError error;
+  double compared = 0;
   ForEachBlock(ctx, source, [&](int64_t begin, const Tensor& given) {
     const bool zero = options.nan == NanPolicy::kZero;
     const Tensor rows = zero ? given.Clone(ctx) : given;
     if (zero) RowsWithNan(ctx, rows, /*zero=*/true);
     const Tensor bytes = stored.Rows(0, rows.dim(0));
     EncodeRowsInto(ctx, codec, rows, bytes, options.encode);
-    AddBlock(ctx, rows, DecodeRows(ctx, codec, bytes, source.dim), begin, error);
+    AddBlock(ctx, rows, DecodeRows(ctx, codec, bytes, source.dim), begin, error, compared);
     sink(begin, bytes);
   });
-  FinishError(source.dim, error);
+  FinishError(compared, error);
   return error;
+}
+
+RowSource DefaultRowOf(const RowSource& rows, const Tensor& default_row) {
+  TESSERA_CHECK(default_row.dtype() == DType::kF32 && default_row.shape() == Shape{rows.dim},
+                "table {}: a default row of {} {}; expected f32 [{}]", rows.table,
+                default_row.dtype(), default_row.shape(), rows.dim);
+  return {rows.table + " (default row)", 1, rows.dim,
+          [default_row, dim = rows.dim](Context& ctx, int64_t, int64_t) {
+            return default_row.Contiguous(ctx).Reshape({1, dim});
+          }};
+}
+
+Tensor QuantizeDefaultRow(Context& ctx, const RowSource& default_row, const RowCodec& codec,
+                          const QuantizeOptions& options, QuantizationError& error) {
+  const QuantizedRows quantized = QuantizeTable(ctx, default_row, codec, options);
+  error.not_finite += quantized.error.not_finite;
+  error.default_row_not_finite = quantized.error.not_finite > 0;
+  return quantized.rows;
 }
 
 QuantizationError QuantizeTableInto(Context& ctx, const RowSource& source, const RowCodec& codec,
@@ -184,6 +209,11 @@ QuantizedRows QuantizeTable(Context& ctx, const RowSource& source, const RowCode
   result.rows = Tensor::Empty(ctx, {source.rows, RowBytes(codec, source.dim)}, DType::kU8);
   result.error = QuantizeTableInto(ctx, source, codec, options, result.rows);
   return result;
+}
+
+double QuantizationError::relative() const {
+  const double compared = value_rms > 0 ? rms / value_rms : 0;
+  return std::sqrt((1 - lost) * compared * compared + lost);
 }
 
 std::string ToString(const QuantizationError& error) {

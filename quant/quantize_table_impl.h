@@ -32,10 +32,15 @@ struct MarkNan {
   }
 };
 
-// Difference between a row x and what it decodes as: the largest one, and sums of squares.
+// Difference between a row x and what it decodes as: the largest one, and sums of squares, over
+// the numbers that are finite in both; how many those are, and how many are finite in x alone.
 struct RowDifference {
-  double max, squares, value_squares;
+  double max, squares, value_squares, compared, lost;
 };
+
+TESSERA_HD bool IsFinite(float x) {
+  return (std::bit_cast<uint32_t>(x) & 0x7f800000u) != 0x7f800000u;
+}
 
 struct CompareRows {
   FloatRows x, decoded;
@@ -54,12 +59,33 @@ struct CompareRows {
       value_squares[k] += value * value;
     }
     RowDifference all = {};
+    all.compared = static_cast<double>(x.dim);
     for (int k = 0; k < kSums; ++k) {
       all.max = max[k] > all.max ? max[k] : all.max;
       all.squares += squares[k];
       all.value_squares += value_squares[k];
     }
-    out[r] = all;
+    // Squares of differences of finite floats never leave the range of a double.
+    out[r] = all.squares - all.squares == 0 ? all : OfFinite(a, b);
+  }
+
+ private:
+  TESSERA_HD RowDifference OfFinite(const float* a, const float* b) const {
+    RowDifference all = {};
+    for (int64_t d = 0; d < x.dim; ++d) {
+      if (!IsFinite(a[d])) continue;
+      if (!IsFinite(b[d])) {
+        all.lost += 1;
+        continue;
+      }
+      const double value = a[d], difference = value - static_cast<double>(b[d]),
+                   magnitude = difference < 0 ? -difference : difference;
+      all.max = magnitude > all.max ? magnitude : all.max;
+      all.squares += difference * difference;
+      all.value_squares += value * value;
+      all.compared += 1;
+    }
+    return all;
   }
 };
 

@@ -49,7 +49,9 @@ constexpr char kQuantizeFooter[] =
     "--prune, --prune-norm and --prune-untouched drop every row that one of them names. Ids of "
     "such rows read the default row, or add nothing, as unknown ids do. A table whose rows are all "
     "named keeps the one of the largest norm. A dense part stored as f16 is computed in f32. "
-    "--budget counts the rows before any is dropped.\n";
+    "--budget counts the rows before any is dropped. It goes up from each table's smallest codec "
+    "in steps, each the one that takes most squared error off a byte; as no step is taken back, "
+    "the sum may stay above the smallest that there is.\n";
 
 struct QuantizeFlags {
   std::vector<std::string> set;
@@ -289,16 +291,18 @@ void AddCodecFlags(Command command, QuantizeFlags& f) {
   Flag budget = command
                     .Add("--budget", f.budget,
                          "Choose each table's codec, of int2, int4, int8, f16 and f32, so that all "
-                         "together take at most this fraction of their size as f32, with the "
-                         "smallest error")
+                         "together take at most this fraction of their size as f32, with a small "
+                         "sum of the tables' squared errors, those of --max-error")
                     .Excludes(bits)
                     .Excludes(codec)
                     .Excludes(tables)
                     .Value("0.3x");
   command
-      .Add("--max-error", f.max_error,
-           "Choose each table's smallest codec whose RMS error is at most this fraction of the RMS "
-           "of its numbers")
+      .Add(
+          "--max-error", f.max_error,
+          "Choose each table's smallest codec whose RMS error is at most this fraction of the RMS "
+          "of its numbers; a finite number that the codec turns into inf or NaN counts as wrong by "
+          "100 %")
       .Within(NumbersFrom(1e-9, 1.0))
       .Excludes(bits)
       .Excludes(codec)
@@ -332,8 +336,8 @@ void AddQuantizeCommand(Command app) {
               "Look for ranges with a smaller squared error (int8, int4, int2; takes longer)");
   command
       .Add("--default-row", f->default_row,
-           "Unknown ids add nothing (none, the default), or read the mean of the table's "
-           "rows (mean)")
+           "Unknown ids add nothing (none, the default), or read the mean of the table's rows "
+           "whose numbers are all finite (mean)")
       .Value("none|mean");
   command.Add("--nan", f->nan, "A NaN in a table is an error (the default), or becomes zero")
       .Value("error|zero");

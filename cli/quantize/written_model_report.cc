@@ -29,9 +29,12 @@ void SayTables(const serve::WrittenModel& model, const std::string& out) {
                     share(stored, table.checkpoint_bytes), Format("{:.3g}", table.error.rms),
                     Format("{:.3g}", table.error.max), std::to_string(table.error.worst_row)});
     if (table.error.not_finite > 0)
-      Warn(Format("table {}: {} not decode as finite numbers", table.spec.name,
+      Warn(Format("table {}: {} not decode as finite numbers{}", table.spec.name,
                   Counted(table.error.not_finite, "row") +
-                      (table.error.not_finite == 1 ? " does" : " do")),
+                      (table.error.not_finite == 1 ? " does" : " do"),
+                  table.error.default_row_not_finite
+                      ? "; the default row, which unknown ids read, is one"
+                      : ""),
            {{"table", table.spec.name}, {"rows", table.error.not_finite}});
   }
   rows.push_back({"all", "", "", "", "", Bytes(bytes), share(bytes, before), "", "", ""});

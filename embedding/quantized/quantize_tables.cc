@@ -57,15 +57,13 @@ QuantizationError StoreRows(Context& ctx, const RowSource& source, const TableQu
   table.has_default_row = how.default_row.defined();
   table.rows = Tensor::Empty(
       ctx, {source.rows + table.has_default_row, RowBytes(how.codec, source.dim)}, DType::kU8);
-  if (table.has_default_row) {
-    TESSERA_CHECK(how.default_row.shape() == Shape{source.dim},
-                  "table {}: a default row of shape {}; expected [{}]", table.name,
-                  how.default_row.shape(), source.dim);
-    const Tensor row = how.default_row.Contiguous(ctx).Reshape({1, source.dim});
-    EncodeRowsInto(ctx, how.codec, row, table.rows.Rows(source.rows, source.rows + 1),
-                   options.encode);
-  }
-  return QuantizeTableInto(ctx, source, how.codec, options, table.rows.Rows(0, source.rows));
+  QuantizationError error =
+      QuantizeTableInto(ctx, source, how.codec, options, table.rows.Rows(0, source.rows));
+  if (table.has_default_row)
+    table.rows.Rows(source.rows, source.rows + 1)
+        .CopyFrom(ctx, QuantizeDefaultRow(ctx, DefaultRowOf(source, how.default_row), how.codec,
+                                          options, error));
+  return error;
 }
 
 }  // namespace
@@ -98,15 +96,19 @@ std::vector<FloatTable> FloatTablesOf(const SafetensorsFile& file, const std::st
 QuantizedTables QuantizeTables(Context& ctx, const std::vector<FloatTable>& tables,
                                const TablesQuantization& how) {
   CheckListed(tables, how);
-  std::vector<RowSource> sources;
+  std::vector<RowSource> sources, defaults;
   for (const FloatTable& table : tables) {
     const TableQuantization& table_how = HowOf(how, table.name);
     RowBytes(table_how.codec, table.rows.dim);
     sources.push_back(Kept(table, table_how));
+    if (table_how.default_row.defined())
+      defaults.push_back(DefaultRowOf(sources.back(), table_how.default_row));
   }
   QuantizeOptions options = how.options;
   if (options.nan == NanPolicy::kError) {
-    CheckNoNan(ctx, sources);
+    std::vector<RowSource> all = sources;
+    all.insert(all.end(), defaults.begin(), defaults.end());
+    CheckNoNan(ctx, all);
     options.nan = NanPolicy::kChecked;
   }
   QuantizedTables result;

@@ -42,7 +42,8 @@ struct TableQuantization {
   int64_t kept_rows = -1;
   // In place of the float table's.
   std::shared_ptr<const IndexRemap> index_remap = nullptr;
-  // f32 [D], which every id without a row reads (quantized_table.h); undefined: none.
+  // f32 [D], which every id without a row reads (quantized_table.h); undefined: none. It is checked
+  // for NaN, and counted where it is not finite, as the rows are.
   Tensor default_row = {};
 };
 

@@ -1,7 +1,8 @@
 #ifndef TESSERA_SERVE_EXPORT_CHOOSE_TABLE_CODECS_H_
 #define TESSERA_SERVE_EXPORT_CHOOSE_TABLE_CODECS_H_
-// Codecs for the tables of a checkpoint, each table its own, under a budget
-// (quant/choose_codecs.h): of f32, f16, int8, int4 and int2, those that take the table's dim.
+// Codecs for the tables of a checkpoint, each table its own, under a budget: of f32, f16, int8,
+// int4 and int2, those that take the table's dim. quant/choose_codecs.h says which error is made
+// small, and how near to the smallest it comes.
 #include <map>
 #include <optional>
 #include <string>

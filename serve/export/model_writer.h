@@ -21,7 +21,8 @@
 
 namespace tessera::serve {
 
-// The row that unknown ids read: none (they add 0), or the mean of the rows that the table keeps.
+// The row that unknown ids read: none (they add 0), or the mean of the rows that the table keeps,
+// of those whose numbers are all finite.
 enum class DefaultRow { kNone, kMean };
 std::string ToString(DefaultRow row);  // "none", "mean"
 DefaultRow ParseDefaultRow(const std::string& name);
@@ -57,8 +58,8 @@ struct WrittenModel {
 
 // Throws Error for a codec of a table that is not there, a table or parameter that the checkpoint
 // lacks or has in another shape, other inputs than the directory's model has unless
-// options.new_inputs, NaN in a table (naming tables and rows), dense numbers beyond f16
-// where that is asked for, what KeptRows does not take, and when it can't write;
+// options.new_inputs, NaN in a table (naming tables and rows), a mean of no finite row, dense
+// numbers beyond f16 where that is asked for, what KeptRows does not take, and when it can't write;
 // what was in the directory is then still there. The config, that of the checkpoint unless given,
 // says what the model is.
 WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 
 #include "models/ranking_model.h"
 #include "runtime/tensor.h"
@@ -18,26 +19,43 @@ QuantizeOptions OptionsFor(const RowCodec& codec, QuantizeOptions options) {
   return options;
 }
 
-// Adds the rows that are read to sums of columns; a NaN counts as 0.
-RowSource Summing(const RowSource& source, std::vector<double>& sums) {
+// Sums of the columns of rows without an infinity; a NaN, which is stored as 0 where it is allowed,
+// counts as 0.
+struct FiniteSums {
+  std::vector<double> columns;
+  int64_t rows = 0;
+
+  void Add(std::span<const float> row) {
+    if (std::ranges::any_of(row, [](float x) { return std::isinf(x); })) return;
+    ++rows;
+    for (size_t d = 0; d < row.size(); ++d)
+      columns[d] += std::isnan(row[d]) ? 0 : static_cast<double>(row[d]);
+  }
+};
+
+// Adds the rows that are read to sums of columns.
+RowSource Summing(const RowSource& source, FiniteSums& sums) {
   RowSource summing = source;
-  summing.read = [read = source.read, &sums](Context& ctx, int64_t begin, int64_t end) {
+  summing.read = [read = source.read, dim = static_cast<size_t>(source.dim), &sums](
+                     Context& ctx, int64_t begin, int64_t end) {
     Tensor rows = read(ctx, begin, end);
     const float* row = rows.data<float>();
-    for (int64_t r = begin; r < end; ++r)
-      for (double& sum : sums) {
-        sum += std::isnan(*row) ? 0 : static_cast<double>(*row);
-        ++row;
-      }
+    for (int64_t r = begin; r < end; ++r, row += dim) sums.Add({row, dim});
     return rows;
   };
   return summing;
 }
 
-Tensor Mean(Context& ctx, const std::vector<double>& sums, int64_t rows) {
+// The mean row, [D]; 0 for a table without rows.
+Tensor Mean(Context& ctx, const RowSource& source, const FiniteSums& sums) {
+  if (sums.rows == 0 && source.rows > 0)
+    throw Error(
+        Format("table {}: none of its {} rows is finite, so there is no mean for the default row",
+               source.table, source.rows));
   std::vector<float> mean;
-  for (const double sum : sums) mean.push_back(static_cast<float>(sum / static_cast<double>(rows)));
-  return Tensor::From(ctx, {1, std::ssize(mean)}, mean);
+  const auto rows = static_cast<double>(std::max<int64_t>(sums.rows, 1));
+  for (const double sum : sums.columns) mean.push_back(static_cast<float>(sum / rows));
+  return Tensor::From(ctx, {std::ssize(mean)}, mean);
 }
 
 void CheckTable(const Checkpoint& checkpoint, const CheckpointEntry& entry, const Shape& expected,
@@ -163,12 +181,13 @@ QuantizationError StreamRows(Context& ctx, const TableExport& table, const Quant
                              const StreamedTensor::Sink& sink) {
   const RowCodec& codec = table.spec.codec;
   const QuantizeOptions options = OptionsFor(codec, all);
-  std::vector<double> sums(table.spec.default_row ? static_cast<size_t>(table.rows.dim) : 0);
-  const QuantizationError error = QuantizeTable(
+  FiniteSums sums{std::vector<double>(static_cast<size_t>(table.rows.dim))};
+  QuantizationError error = QuantizeTable(
       ctx, table.spec.default_row ? Summing(table.rows, sums) : table.rows, codec, options,
       [&](int64_t, const Tensor& stored) { sink(stored.raw_data(), stored.nbytes()); });
   if (!table.spec.default_row) return error;
-  const Tensor row = EncodeRows(ctx, codec, Mean(ctx, sums, table.rows.rows), options.encode);
+  const Tensor row = QuantizeDefaultRow(ctx, DefaultRowOf(table.rows, Mean(ctx, table.rows, sums)),
+                                        codec, options, error);
   sink(row.raw_data(), row.nbytes());
   return error;
 }

@@ -37,7 +37,8 @@ std::vector<TableExport> ExportTables(Context& ctx, const Checkpoint& checkpoint
 // Throws Error as CheckNoNan does.
 void CheckNoNanIn(Context& ctx, const std::vector<TableExport>& tables);
 
-// Gives the stored rows to `sink`, the default row behind them: the mean of the rows.
+// Gives the stored rows to `sink`, the default row behind them: the mean of the rows whose numbers
+// are all finite. Throws Error, naming the table, where it needs a mean and no row is finite.
 QuantizationError StreamRows(Context& ctx, const TableExport& table, const QuantizeOptions& options,
                              const StreamedTensor::Sink& sink);
 

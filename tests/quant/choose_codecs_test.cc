@@ -73,5 +73,24 @@ TEST(ChooseCodecsTest, MoreMemoryNeverMeansMoreError) {
   EXPECT_LT(last, 0.001);
 }
 
+// One number that only f32 holds costs its table neither its budget nor its error of the rest.
+TEST(ChooseCodecsTest, ARowThatCodecsLoseLeavesTheOthersTheirBits) {
+  Context ctx({.threads = 1, .seed = 3});
+  const std::vector<RowCodec> codecs = {
+      {RowType::kInt2}, {RowType::kInt4}, {RowType::kInt8}, {RowType::kF16}, {RowType::kF32}};
+  for (const float outlier : {1e6f, 1e25f, std::numeric_limits<float>::infinity()}) {
+    Tensor x = Tensor::Empty(ctx, {400, 64});
+    FillUniform(ctx, x, -0.1f, 0.1f);
+    const Tensor plain = x.Clone(ctx);
+    x.data<float>()[130] = outlier;
+    const std::vector<TableTrials> tables =
+        TryCodecs(ctx, std::vector<RowSource>{SourceOf("t", x), SourceOf("u", plain)}, codecs);
+    const CodecChoice choice = ChooseByMemory(tables, 400 * 64 * 4 * 3 / 2);  // 0.75 of f32
+    EXPECT_GE(choice.trials[0], 2u) << outlier;
+    EXPECT_GE(choice.trials[1], 2u) << outlier;
+    EXPECT_LE(tables[0].trials[ChooseByError(tables, 0.01).trials[0]].error.relative(), 0.01);
+  }
+}
+
 }  // namespace
 }  // namespace tessera

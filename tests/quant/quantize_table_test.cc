@@ -100,6 +100,29 @@ TEST_P(QuantizeTableTest, RowsThatAreNotFiniteAreCounted) {
   EXPECT_TRUE(std::isfinite(error.rms));
 }
 
+TEST_P(QuantizeTableTest, NumbersThatACodecLosesCountAsWrongByAll) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor rows = With(Rows(10, 4), {{13, 1e25f}});
+  const auto error_of = [&](const Tensor& x, RowType type) {
+    return QuantizeTable(ctx(), SourceOf("t", x), {type}).error;
+  };
+  // In f16 the number alone is lost, in int8 its row of 4.
+  EXPECT_EQ(error_of(rows, RowType::kF16).lost, 1 / 40.0);
+  EXPECT_EQ(error_of(rows, RowType::kInt8).lost, 4 / 40.0);
+  EXPECT_EQ(error_of(rows, RowType::kF32).relative(), 0);
+  EXPECT_NEAR(error_of(rows, RowType::kF16).relative(), std::sqrt(1 / 40.0), 1e-5);
+  EXPECT_LT(error_of(rows, RowType::kF16).relative(), error_of(rows, RowType::kInt8).relative());
+  EXPECT_LT(error_of(rows, RowType::kInt8).relative(), error_of(rows, RowType::kInt2).relative());
+  // An infinity of the table itself is no codec's error; what it does to its row is.
+  const Tensor with_inf = With(rows, {{13, inf}});
+  const QuantizationError half = error_of(with_inf, RowType::kF16);
+  EXPECT_EQ(half.not_finite, 1);
+  EXPECT_EQ(half.lost, 0);
+  EXPECT_LT(half.relative(), 1e-3);
+  EXPECT_EQ(error_of(with_inf, RowType::kInt8).lost, 3 / 39.0);
+  EXPECT_EQ(error_of(Tensor::Full(ctx(), {2, 4}, inf), RowType::kInt8).relative(), 0);
+}
+
 TEST_P(QuantizeTableTest, SourcesOf16BitsAndOfFiles) {
   const Tensor rows = Rows(11, 8), half = rows.To(ctx(), DType::kF16);
   const RowCodec codec{RowType::kInt4};

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <set>
 
 #include "serve/export/model_writer.h"
@@ -95,6 +97,28 @@ TEST(PrunedModel, PrunedRowsReadTheDefaultRow) {
             pruned.Predict(OneExample({{1000}, {}, {}, {}})));
   EXPECT_NE(pruned.Predict(OneExample({{gone}, {}, {}, {}})),
             pruned.Predict(OneExample({{*kept.begin()}, {}, {}, {}})));
+}
+
+TEST(PrunedModel, TheDefaultRowIsTheMeanOfFiniteRows) {
+  const SmallModel small = MakeSmallModel("prune_mean.safetensors");
+  const std::string a = RankingModel::TableParameterName("a"), directory = TempPath("prune_mean");
+  const float inf = std::numeric_limits<float>::infinity();
+  Context ctx({.threads = 1});
+  const WriteModelOptions options = {.default_row = DefaultRow::kMean, .prune = {.share = 0.9}};
+  const WrittenModel written = WriteModel(
+      ctx,
+      ChangedCheckpoint(small.checkpoint, "one_inf.safetensors",
+                        [&](auto& tensors) { tensors.at(a).template data<float>()[8] = inf; }),
+      {}, directory, options);
+  EXPECT_EQ(written.tables[0].error.not_finite, 1);
+  EXPECT_FALSE(written.tables[0].error.default_row_not_finite);
+  Predictor pruned(directory);
+  EXPECT_TRUE(std::isfinite(pruned.Predict(OneExample({{1000}, {}, {}, {}}))[0]));
+  const Checkpoint none =
+      ChangedCheckpoint(small.checkpoint, "all_inf.safetensors",
+                        [&](auto& tensors) { tensors.at(a).Fill(ctx, static_cast<double>(inf)); });
+  EXPECT_THAT(ErrorOf([&] { WriteModel(ctx, none, {}, directory, options); }),
+              HasSubstr("table a: none of its 6 rows is finite"));
 }
 
 TEST(PrunedModel, RowsThatTrainingNeverMetAreFoundByTheirState) {

@@ -178,7 +178,26 @@ TEST_P(QuantizedCollectionsTest, ADefaultRowOfATableThatIsQuantized) {
       [&] {
         QuantizeTables(ctx(), {{"t", {"a"}, PoolingType::kSum, nullptr, SourceOf("t", rows)}}, how);
       },
-      ThrowsMessage<Error>(HasSubstr("default row of shape [1]; expected [2]")));
+      ThrowsMessage<Error>(HasSubstr("table t: a default row of f32 [1]; expected f32 [2]")));
+}
+
+TEST_P(QuantizedCollectionsTest, ADefaultRowIsCheckedAsARowIs) {
+  const Tensor rows = Tensor::From<float>(ctx(), {2, 2}, {1, 1, 2, 2});
+  TablesQuantization how;
+  const auto quantize = [&] {
+    return QuantizeTables(ctx(), {{"t", {"a"}, PoolingType::kSum, nullptr, SourceOf("t", rows)}},
+                          how);
+  };
+  how.all.default_row = Tensor::From<int64_t>(ctx(), {2}, {7, 7});
+  EXPECT_THAT(quantize, ThrowsMessage<Error>(HasSubstr("table t: a default row of i64 [2]")));
+  how.all.default_row = Tensor::From<float>(ctx(), {2}, {255, std::nanf("")});
+  EXPECT_THAT(quantize, ThrowsMessage<Error>(HasSubstr("table t (default row): 1 rows")));
+  how.options.nan = NanPolicy::kZero;
+  EXPECT_EQ(quantize().errors[0].not_finite, 0);
+  EXPECT_THAT(Pooled(quantize().tables[0], {8}, {1}), ElementsAre(255, 0));
+  how.all.default_row = Tensor::From<float>(ctx(), {2}, {0, 1e9f});
+  EXPECT_EQ(quantize().errors[0].not_finite, 1);
+  EXPECT_TRUE(quantize().errors[0].default_row_not_finite);
 }
 
 TEST_P(QuantizedCollectionsTest, FromACheckpoint) {
