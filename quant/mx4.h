@@ -50,7 +50,7 @@ TESSERA_HD uint32_t Mx4Encode(float x, uint32_t exponent_byte) {
   return (bits >> 28 & 8u) | index;
 }
 
-TESSERA_HD float Mx4Decode(uint32_t code, uint32_t exponent_byte) {
+TESSERA_HD constexpr float Mx4Decode(uint32_t code, uint32_t exponent_byte) {
   const uint32_t index = code & 7u;
   // Half the value, so that its factor 2^(s + 1) is a normal float: 0, ¼, ½, ¾, then as a float of
   // one fraction bit.

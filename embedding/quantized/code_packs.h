@@ -45,6 +45,22 @@ inline __attribute__((always_inline)) Pack PackFrom(const Fn& fn) {
 
 // ---- codes
 
+#if defined(__AVX512F__)
+// The next 16 codes of 4 bits, each in the low bits of an integer.
+inline __attribute__((always_inline)) __m512i NibblesAtLowBits(const uint8_t* p) {
+  const __m512i shifts =
+      _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
+  const __m512i low = _mm512_set1_epi32(LoadAs<int32_t>(p));
+  return _mm512_srlv_epi32(_mm512_mask_set1_epi32(low, 0xff00, LoadAs<int32_t>(p + 4)), shifts);
+}
+#elif defined(__AVX2__)
+// The next 8 codes of 4 bits, each in the low bits of an integer.
+inline __attribute__((always_inline)) __m256i NibblesAtLowBits(const uint8_t* p) {
+  return _mm256_srlv_epi32(_mm256_set1_epi32(LoadAs<int32_t>(p)),
+                           _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
+}
+#endif
+
 // The next kSize codes of kBits, as floats.
 template <int kBits>
 inline __attribute__((always_inline)) Pack Codes(const uint8_t* p) {
@@ -56,11 +72,8 @@ inline __attribute__((always_inline)) Pack Codes(const uint8_t* p) {
   if constexpr (kBits == 8)
     return PackOf(_mm256_cvtepi32_ps(
         _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))));
-  if constexpr (kBits == 4) {
-    const __m256i all = _mm256_set1_epi32(LoadAs<int32_t>(p));
-    const __m256i each = _mm256_srlv_epi32(all, _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
-    return PackOf(_mm256_cvtepi32_ps(_mm256_and_si256(each, _mm256_set1_epi32(15))));
-  }
+  if constexpr (kBits == 4)
+    return PackOf(_mm256_cvtepi32_ps(_mm256_and_si256(NibblesAtLowBits(p), _mm256_set1_epi32(15))));
 #endif
   constexpr int kPerByte = 8 / kBits;
   return PackFrom([&](int i) {
@@ -267,11 +280,7 @@ class TableReader {
           _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
       indices = _mm512_srlv_epi32(_mm512_set1_epi32(LoadAs<int32_t>(codes)), shifts);
     } else {
-      const __m512i shifts =
-          _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
-      const __m512i low = _mm512_set1_epi32(LoadAs<int32_t>(codes));
-      const __m512i both = _mm512_mask_set1_epi32(low, 0xff00, LoadAs<int32_t>(codes + 4));
-      indices = _mm512_srlv_epi32(both, shifts);
+      indices = NibblesAtLowBits(codes);
     }
     return At(indices);
   }
@@ -298,35 +307,73 @@ class TableReader {
 };
 #endif
 
+// Mx4Decode(code, kMx4Unit) of each code: half its value, so that the factor of a group, twice its
+// power of two, is a normal float. Products with a power of two are exact, or rounded once.
+inline constexpr uint32_t kMx4Unit = 126;
+struct alignas(64) Mx4Halves {
+  float of[16];
+};
+inline constexpr Mx4Halves kMx4Halves = [] {
+  Mx4Halves halves{};
+  for (uint32_t code = 0; code < 16; ++code) halves.of[code] = Mx4Decode(code, kMx4Unit);
+  return halves;
+}();
+
+// The kMx4Halves of the next kSize codes.
+inline __attribute__((always_inline)) Pack Mx4HalvesOf(const uint8_t* p) {
+#if defined(__AVX512F__)
+  return PackOf(_mm512_permutexvar_ps(NibblesAtLowBits(p), _mm512_load_ps(kMx4Halves.of)));
+#elif defined(__AVX2__)
+  const __m256i codes = NibblesAtLowBits(p);
+  const __m256 plus = _mm256_permutevar8x32_ps(_mm256_load_ps(kMx4Halves.of), codes),
+               minus = _mm256_permutevar8x32_ps(_mm256_load_ps(kMx4Halves.of + 8), codes);
+  return PackOf(_mm256_blendv_ps(plus, minus, _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28))));
+#else
+  return PackFrom([&](int i) { return kMx4Halves.of[p[i / 2] >> (i % 2 * 4) & 15]; });
+#endif
+}
+
 // Groups of 32, each with an exponent of its own.
 template <bool kWeighted>
 class Mx4Reader {
   using Code = BlockCode<Mx4Block<Mx4Rounding::kEven>>;
+  static_assert(kMx4Group % Pack::kSize == 0);  // no pack reads two groups
 
  public:
   static constexpr bool kWithWeight = kWeighted;
   static constexpr int kStride = 1;
 
+  __attribute__((always_inline))
   Mx4Reader(const uint8_t* row, const RowLayout&, int64_t column, int64_t dim, float weight)
-      : row_(row), column_(column), dim_(dim), weight_(weight) {}
-  Pack Values(int k) const { return At(column_ + k * Pack::kSize, Pack::kSize); }
-  Pack First(int n) const { return At(column_, n); }
+      : group_(Opaque(row + column / kMx4Group * Code::BlockBytes(kMx4Group))),
+        place_(static_cast<int>(column % kMx4Group)),
+        numbers_(static_cast<int>(dim - column) + place_),
+        weight_(Pack(kWeighted ? weight : 1.0f)) {}
+  __attribute__((always_inline)) Pack Values(int k) const {
+    const int at = place_ + k * Pack::kSize, group = at / kMx4Group;
+    return Of(CodesAt(at), group);
+  }
+  Pack First(int n) const {
+    uint8_t codes[Pack::kSize] = {};
+    std::memcpy(codes, CodesAt(place_), static_cast<size_t>((n + 1) / 2));
+    return Of(codes, 0);
+  }
 
  private:
-  Pack At(int64_t column, int n) const {
-    const int64_t group = column / kMx4Group, begin = group * kMx4Group, rest = dim_ - begin;
-    const uint8_t* bytes = row_ + group * Code::BlockBytes(kMx4Group);
-    const auto block =
-        Code::Params::Load(bytes + Code::ParamsAt(rest < kMx4Group ? rest : kMx4Group));
-    return PackFrom([&](int i) {
-      if (i >= n) return 0.0f;
-      const float x = block.Value(Code::CodeAt(bytes, column - begin + i));
-      return kWeighted ? weight_ * x : x;
-    });
+  __attribute__((always_inline)) const uint8_t* CodesAt(int at) const {
+    return group_ + at / kMx4Group * Code::BlockBytes(kMx4Group) + at % kMx4Group / 2;
   }
-  const uint8_t* row_;
-  int64_t column_, dim_;
-  float weight_;
+  __attribute__((always_inline)) Pack Of(const uint8_t* codes, int group) const {
+    const int rest = numbers_ - group * kMx4Group;
+    const uint8_t* exponent = group_ + group * Code::BlockBytes(kMx4Group) +
+                              Code::ParamsAt(rest < kMx4Group ? rest : kMx4Group);
+    const float factor = std::bit_cast<float>((*exponent + 1u) << 23);
+    const Pack x = Mx4HalvesOf(codes) * Pack(factor);
+    return kWeighted ? weight_ * x : x;
+  }
+  const uint8_t* group_;  // of the first column
+  int place_, numbers_;   // of the first column in it; from its begin to the row's end
+  Pack weight_;
 };
 
 // Calls fn.operator()<Reader>() with the reader of a layout.

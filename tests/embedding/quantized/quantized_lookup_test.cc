@@ -165,6 +165,21 @@ TEST_P(QuantizedLookupTest, DimsThatFillNoRegisterAndRowsWithoutPadding) {
   }
 }
 
+// Rows of mx4 that no encoder of ours wrote: every code, and exponents down to denormal numbers.
+TEST_P(QuantizedLookupTest, Mx4RowsOfAnyBytes) {
+  for (const int64_t dim : {16, 45, 64, 300})
+    for (const PoolingType pooling : {PoolingType::kSum, PoolingType::kNone}) {
+      Make({"mx4"}, {dim, 1, 4, 3}, pooling);
+      Table& table = tables_[0];
+      std::vector<uint8_t> bytes = table.stored.ToVector<uint8_t>();
+      for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random_() % 240);
+      table.stored = Tensor::From(host_, table.stored.shape(), bytes);
+      table.decoded = DecodeRows(host_, table.codec, table.stored, dim);
+      ExpectDecodedBits(DType::kF32, false);
+      if (pooling != PoolingType::kNone) ExpectDecodedBits(DType::kF32, true);
+    }
+}
+
 TEST_P(QuantizedLookupTest, OutputsOf16Bits) {
   for (const DType type : {DType::kF16, DType::kBF16})
     for (const PoolingType pooling : {PoolingType::kSum, PoolingType::kNone})
