@@ -5,7 +5,8 @@
 //   code = clamp(rint((x − bias)·inverse), 0, top), 0 where that product is no number
 //
 // `inverse` is not exactly 1/scale: each format has its own formula for the three. All of them are
-// FBGEMM's. A row whose range is not finite decodes as NaN.
+// FBGEMM's. A row whose smallest numbers are 0 and −0 has the bias −0, where FBGEMM's may be +0:
+// the same number. A row whose range is not finite decodes as NaN.
 #include <bit>
 #include <cstdint>
 

@@ -23,8 +23,9 @@
 //
 // Scales and biases that are not finite (a row with an infinity, a range beyond f32; beyond 65504
 // in a half) make a row decode as NaN, and codes are 0 there; int8_exact, as FBGEMM's, may decode
-// such a row as infinity. hfp8 and mx4 have no NaN and store it as their largest number. What int
-// formats make of a NaN depends on its sign: look for it first (quantize_table.h).
+// such a row as infinity. hfp8, e4m3, e5m2 and mx4 store larger numbers, infinity too, as their
+// largest one; hfp8 and mx4 have no NaN and store it so, too. What int formats make of a NaN
+// depends on its sign: look for it first (quantize_table.h).
 #include <string>
 
 #include "runtime/tensor.h"

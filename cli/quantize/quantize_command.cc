@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -89,6 +90,26 @@ void CheckSearch(const QuantizeFlags& flags, const serve::WriteModelOptions& opt
         options.codec));
 }
 
+// Reads the choices of --table.
+std::map<std::string, RowCodec> TableCodecs(const std::vector<std::string>& choices) {
+  std::map<std::string, RowCodec> codecs;
+  std::map<std::string, std::string> given;
+  for (const std::string& choice : choices) {
+    const size_t equals = choice.rfind('=');
+    if (equals == std::string::npos)
+      throw Error(Format("--table {}: expected TABLE=CODEC", choice));
+    const std::string table = choice.substr(0, equals);
+    const auto [first, is_new] = given.emplace(table, choice);
+    if (!is_new)
+      throw Error(
+          Format("--table {} beside --table {}: the table is given twice: leave one of "
+                 "them out",
+                 first->second, choice));
+    codecs[table] = ParseRowCodec(choice.substr(equals + 1));
+  }
+  return codecs;
+}
+
 serve::WriteModelOptions MakeOptions(const QuantizeFlags& flags) {
   serve::WriteModelOptions options;
   options.codec = flags.codec.empty() ? CodecOfBits(flags.bits) : ParseRowCodec(flags.codec);
@@ -101,12 +122,7 @@ serve::WriteModelOptions MakeOptions(const QuantizeFlags& flags) {
     throw Error(Format("--dense {}: expected f32 or f16", flags.dense));
   if (flags.dense == "f16") options.dense_type = DType::kF16;
   options.quantize.nan = ParseNanPolicy(flags.nan);
-  for (const std::string& choice : flags.tables) {
-    const size_t equals = choice.rfind('=');
-    if (equals == std::string::npos)
-      throw Error(Format("--table {}: expected TABLE=CODEC", choice));
-    options.table_codecs[choice.substr(0, equals)] = ParseRowCodec(choice.substr(equals + 1));
-  }
+  options.table_codecs = TableCodecs(flags.tables);
   CheckSearch(flags, options);
   if (flags.remap != "array" && !options.prune.any())
     throw Error(

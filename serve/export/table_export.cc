@@ -185,6 +185,8 @@ QuantizationError StreamRows(Context& ctx, const TableExport& table, const Quant
   QuantizationError error = QuantizeTable(
       ctx, table.spec.default_row ? Summing(table.rows, sums) : table.rows, codec, options,
       [&](int64_t, const Tensor& stored) { sink(stored.raw_data(), stored.nbytes()); });
+  if (!table.kept.empty() && error.worst_row >= 0)
+    error.worst_row = table.kept[static_cast<size_t>(error.worst_row)];
   if (!table.spec.default_row) return error;
   const Tensor row = QuantizeDefaultRow(ctx, DefaultRowOf(table.rows, Mean(ctx, table.rows, sums)),
                                         codec, options, error);

@@ -39,6 +39,7 @@ void CheckNoNanIn(Context& ctx, const std::vector<TableExport>& tables);
 
 // Gives the stored rows to `sink`, the default row behind them: the mean of the rows whose numbers
 // are all finite. Throws Error, naming the table, where it needs a mean and no row is finite.
+// The error's worst row is the one of the table before pruning.
 QuantizationError StreamRows(Context& ctx, const TableExport& table, const QuantizeOptions& options,
                              const StreamedTensor::Sink& sink);
 

@@ -112,6 +112,10 @@ TableSharder ColumnWise(std::vector<int> ranks) {
 
 TableSharder ColumnWiseSizes(std::vector<int64_t> columns) {
   return [columns = std::move(columns)](const TableShape& table, const RankLayout& layout) {
+    for (size_t r = 0; r < columns.size(); ++r)
+      if (columns[r] < 1)
+        throw Error(Format("table {}: expected at least 1 column for rank {}, got {}", table.name,
+                           r, columns[r]));
     CheckSum(columns, table.dim, "columns", table, layout);
     return OnConsecutiveRanks(ShardingType::kColumnWise, ColumnBlocks(table, columns), 0);
   };

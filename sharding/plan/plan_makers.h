@@ -40,7 +40,7 @@ TableSharder RowWiseBuckets(int64_t num_buckets);
 // divide dim. ColumnBlock rounds blocks up: of dim 12 over two ranks, the first gets one block of
 // 12, since 6 is not a multiple of 4, and the second nothing.
 TableSharder ColumnWise(std::vector<int> ranks);
-// columns[r] columns for rank r; together all of the table's.
+// columns[r] columns for rank r, each 1 or more; together all of the table's.
 TableSharder ColumnWiseSizes(std::vector<int64_t> columns);
 // Row blocks over the ranks of node `host`.
 TableSharder TableRowWise(int host);

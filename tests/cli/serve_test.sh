@@ -165,6 +165,8 @@ has served "stopped"
 # ---- what does not fit
 fails_saying "--bits 3: expected 32, 16, 8, 4, 2 or fp8" quantize model.safetensors -o x --bits 3
 fails_saying "no such table; there are a, b" quantize model.safetensors -o x --table c=int8
+fails_saying "--table a=int4 beside --table a=f16: the table is given twice" \
+  quantize model.safetensors -o x --table a=int4 --table b=int8 --table a=f16
 fails_saying "--codec excludes --max-error" quantize model.safetensors -o x --codec f32 \
   --max-error 0.1
 fails_saying "excludes" quantize model.safetensors -o x --codec int8 --budget 0.3x

@@ -99,6 +99,20 @@ TEST(PrunedModel, PrunedRowsReadTheDefaultRow) {
             pruned.Predict(OneExample({{*kept.begin()}, {}, {}, {}})));
 }
 
+TEST(PrunedModel, TheWorstRowIsNamedByItsId) {
+  const SmallModel small = MakeSmallModel("prune_worst.safetensors");
+  const std::string a = RankingModel::TableParameterName("a");
+  Context ctx({.threads = 1});
+  const Checkpoint changed =
+      ChangedCheckpoint(small.checkpoint, "worst.safetensors", [&](auto& tensors) {
+        tensors.at(a).template data<float>()[42 * 4] = 100;
+        tensors.at(a).template data<float>()[42 * 4 + 1] = 33.3f;
+      });
+  const WrittenModel written = WriteModel(ctx, changed, {}, TempPath("prune_worst"),
+                                          {.codec = {RowType::kInt8}, .prune = {.share = 0.9}});
+  EXPECT_EQ(written.tables[0].error.worst_row, 42);
+}
+
 TEST(PrunedModel, TheDefaultRowIsTheMeanOfFiniteRows) {
   const SmallModel small = MakeSmallModel("prune_mean.safetensors");
   const std::string a = RankingModel::TableParameterName("a"), directory = TempPath("prune_mean");

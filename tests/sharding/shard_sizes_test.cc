@@ -98,6 +98,10 @@ TEST(PlanMakers, SizesGivenByHand) {
               shards(ColumnWiseSizes({1, 2, 2, 1}));
             }),
             "table t: sizes for 4 ranks, but there are 3");
+  EXPECT_EQ(ErrorOf([&] {
+              shards(ColumnWiseSizes({1, 0, 5}));
+            }),
+            "table t: expected at least 1 column for rank 1, got 0");
 }
 
 TEST(PlanMakers, WhatDoesNotFitIsRefused) {
