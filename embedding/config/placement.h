@@ -51,7 +51,7 @@ struct CacheConfig {
 };
 // Throws Error for a config that makes no sense.
 void CheckCacheConfig(const CacheConfig& config);
-// Throws Error where `bytes`, if above 0, have no room for one set of lines. A line holds a row with
+// Throws Error where `bytes`, if above 0, have no room for a set of lines. A line holds a row with
 // its states, of `line_bytes`.
 void CheckCacheBytes(const CacheConfig& config, int64_t line_bytes);
 

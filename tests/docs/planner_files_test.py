@@ -24,7 +24,7 @@ def keys_of_readers(root):
 
 def words_of(page):
     """What stands in backticks."""
-    return {word for quoted in re.findall(r"(?<!`)`([^`\n]+)`", page) for word in re.findall(r"\w+", quoted)}
+    return set(re.findall(r"\w+", " ".join(re.findall(r"(?<!`)`([^`\n]+)`", page))))
 
 
 def keys_of_tables(page):
