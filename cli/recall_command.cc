@@ -281,8 +281,7 @@ void CheckAnyRanked(const RecallFlags& flags, const RecallOutcome& outcome,
   if (outcome.model.examples > 0) return;
   if (outcome.left_out > 0)
     throw Error(Format("{}: none of the {} rows that count has an id of '{}', which is to be found",
-                       flags.rows.data.empty() ? "made-up rows" : flags.rows.data.front(),
-                       outcome.left_out, candidate));
+                       NameOf(flags.rows), outcome.left_out, candidate));
   CheckAnyScored(flags.rows, false, outcome.read);
 }
 

@@ -235,12 +235,16 @@ void CheckReadAgain(const std::vector<std::string>& files, const std::string& wh
       throw Error(Format("--data {}: {}; a stream comes once: expected a file", file, why));
 }
 
+std::string NameOf(const ScoredRows& rows) {
+  return rows.data.empty() ? "made-up rows" : rows.data.front();
+}
+
 void CheckAnyScored(const ScoredRows& rows, bool any, int64_t read) {
   if (any) return;
   const std::string among = (rows.range == ":" ? "" : " among --rows " + rows.range) +
                             (rows.part == RowPart::kAll ? "" : " of --part " + ToString(rows.part));
   throw Error(Format(
-      "{}: {}", rows.data.empty() ? "made-up rows" : rows.data.front(),
+      "{}: {}", NameOf(rows),
       read == 0 ? "there are no rows to score" + among : NoneCountsText(read, "read" + among)));
 }
 

@@ -56,6 +56,9 @@ std::optional<TrainConfig> ConfigForModel(const std::string& model, const std::s
 // says: "recall reads its rows more than once".
 void CheckReadAgain(const std::vector<std::string>& files, const std::string& why);
 
+// Which rows they are, for an error's first words: the first file, or "made-up rows".
+std::string NameOf(const ScoredRows& rows);
+
 // Throws Error unless some row was scored; `read` rows came, those that do not count among them.
 void CheckAnyScored(const ScoredRows& rows, bool any, int64_t read = 0);
 

@@ -213,7 +213,7 @@ double Trainer::ReadLossSync(const std::vector<Variable>& losses) {
   if (!std::isfinite(loss))
     throw Error(
         Format("the loss of step {} is {}: the training diverged; try smaller learning rates",
-               progress_.step + 1, std::isnan(loss) ? "nan" : "inf"));
+               progress_.step + 1, std::isnan(loss) ? "nan" : Format("{}", loss)));
   return loss;
 }
 

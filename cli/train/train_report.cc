@@ -141,12 +141,13 @@ std::string StopName(EarlyStop stop) {
 
 std::string EpochLine(const EpochReport& epoch) {
   std::string line = Format("epoch {}: ", epoch.epoch);
-  if (!epoch.whole && epoch.rows == 0)
-    line += "no row was left after the resume";
+  const std::string loss = Format("train loss {}", Fixed(epoch.train_loss, 4));
+  if (epoch.whole)
+    line += loss;
+  else if (epoch.rows > 0)
+    line += Format("{} of the {} since the resume", loss, Counted(epoch.rows, "row"));
   else
-    line += Format("train loss {}", Fixed(epoch.train_loss, 4));
-  if (!epoch.whole && epoch.rows > 0)
-    line += Format(" of the {} since the resume", Counted(epoch.rows, "row"));
+    line += "no row was left after the resume";
   if (epoch.evaluation) line += TasksText(*epoch.evaluation);
   line += Format("  ({:.2f} s)", epoch.seconds);
   if (epoch.best) line += "  best so far";

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "embedding/lookup/lookup_impl.h"
-#include "embedding/quantized/code_packs.h"
 #include "embedding/quantized/quantized_lookup_impl.h"
+#include "embedding/quantized/row_readers.h"
 
 namespace tessera::internal::TESSERA_ISA {
 namespace {
