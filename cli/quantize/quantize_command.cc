@@ -308,7 +308,7 @@ void AddCodecFlags(Command command, QuantizeFlags& f) {
                     .Add("--budget", f.budget,
                          "Choose each table's codec, of int2, int4, int8, f16 and f32, so that all "
                          "together take at most this fraction of their size as f32, with a small "
-                         "sum of the tables' squared errors, those of --max-error")
+                         "sum of the tables' squared errors (--max-error says which error)")
                     .Excludes(bits)
                     .Excludes(codec)
                     .Excludes(tables)
