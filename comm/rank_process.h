@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 namespace tessera::internal {
 
@@ -17,6 +18,9 @@ RankProcess ThisProcess();
 
 // The process' state: 'T' stopped, 't' held by a debugger, 'Z' ended, …; 0 if it cannot be seen.
 char StateOf(pid_t pid);
+
+// The processes that the process has started and that have not ended, as far as they can be seen.
+std::vector<pid_t> LivingChildrenOf(pid_t pid);
 
 // "rank 2 (process 4711 on node7)".
 std::string NameOf(int rank, const RankProcess& process);

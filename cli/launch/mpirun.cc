@@ -1,5 +1,6 @@
 #include "cli/launch/mpirun.h"
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -91,24 +93,61 @@ class StoppedRanks {
   Clock::time_point looked_ = Clock::now(), since_ = looked_;
 };
 
+// Ends an mpirun that stays when the ranks that it started are gone: that of Open MPI 4.1 may wait
+// for itself for ever as it ends (PMIx_server_finalize). On several hosts, daemons that are no
+// children of mpirun's run the ranks, so that nothing tells here that all are gone.
+class StuckMpirun {
+ public:
+  StuckMpirun(pid_t mpirun, const MpirunStart& start)
+      : mpirun_(mpirun), watched_(start.hostfile.empty()) {}
+
+  // Returns whether it has ended mpirun.
+  bool Look() {
+    const Clock::time_point now = Clock::now();
+    if (!watched_ || now - looked_ < std::chrono::milliseconds(200)) return false;
+    looked_ = now;
+    const bool has_ranks = !internal::LivingChildrenOf(mpirun_).empty();
+    if (has_ranks || !had_ranks_ || !OutputIsRead()) since_ = now;
+    had_ranks_ |= has_ranks;
+    return now - since_ >= kPatience && kill(mpirun_, SIGKILL) == 0;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kPatience = std::chrono::seconds(10);
+
+  // mpirun also stays while a reader of its output, such as a pager, lets it wait.
+  static bool OutputIsRead() {
+    pollfd outputs[] = {{STDOUT_FILENO, POLLOUT, 0}, {STDERR_FILENO, POLLOUT, 0}};
+    return poll(outputs, std::size(outputs), 0) == std::ssize(outputs);
+  }
+
+  const pid_t mpirun_;
+  const bool watched_;
+  bool had_ranks_ = false;
+  Clock::time_point looked_ = Clock::now(), since_ = looked_;
+};
+
 // Waits until mpirun has ended.
 MpirunEnd WaitFor(pid_t mpirun, const MpirunStart& start) {
   StoppedRanks stopped(start);
+  StuckMpirun stuck(mpirun, start);
   int status = 0;
-  bool passed_on = false, ended_it = false;
+  bool passed_on = false, ended_it = false, was_stuck = false;
   while (waitpid(mpirun, &status, WNOHANG) != mpirun) {
     if (!passed_on && Interrupted()) {
       ended_it = !PassOnSignal(mpirun, start.reports);
       passed_on = true;
     }
     stopped.Look();
+    was_stuck |= stuck.Look();
     std::this_thread::sleep_for(kLookEvery);
   }
   const bool killed = WIFSIGNALED(status);
   const int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return {.code = ended_it ? InterruptedExit(InterruptSignal())
                            : CodeOfRanks(start.reports, start.ranks).value_or(code),
-          .mpirun_was_killed = killed,
+          .mpirun_was_killed = killed && !was_stuck,
           .losses = LossesIn(start.reports)};
 }
 

@@ -108,6 +108,20 @@ for signal in TERM INT; do
   run 0 train --resume "after_$signal" --ranks 2 --checkpoint "after_$signal"
 done
 
+# ---- mpirun stays after its ranks have ended: it is ended, and the ranks' own codes count
+mkdir stays
+cat >stays/mpirun <<PYTHON
+#!/usr/bin/env python3
+import signal, subprocess, sys
+subprocess.call(["$(readlink -f "$(command -v mpirun)")"] + sys.argv[1:])
+signal.pause()
+PYTHON
+chmod +x stays/mpirun
+PATH=$PWD/stays:$PATH in_time lose is_saved KILL stuck 1 --ranks 2 -- "${train[@]}" \
+  --checkpoint stuck "${save[@]}"
+has err "launch: rank 1 was lost after step "
+has out "saved stuck"
+
 # ---- the launch itself is killed: nothing goes on without it
 launch --ranks 2 -- "${endless[@]}" --checkpoint orphans "${save[@]}"
 victim=$(process orphans 0 0) || fail "it ended: $(cat out err)"
