@@ -18,9 +18,7 @@ echo 'deadlock:mca_btl_vader' >"$scratch/tsan"
 export TSAN_OPTIONS=suppressions=$scratch/tsan${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export HOME=${HOME:-$scratch}
-# Ranks that share cores give way to each other; there is no shell on other machines to be started
-# through.
-mpirun --oversubscribe -n "$ranks" \
-  --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl self,vader \
-    --mca mpi_yield_when_idle 1 \
-  "$@"
+# No shell on other machines is there to be started through; ranks that share cores give way to each
+# other.
+export TMPDIR=$scratch OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader OMPI_MCA_mpi_yield_when_idle=1
+mpirun --oversubscribe -n "$ranks" "$@"

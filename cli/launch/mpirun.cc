@@ -41,8 +41,8 @@ std::string ThisProgramsFile() {
 std::vector<std::string> WordsOf(const MpirunStart& start) {
   std::vector<std::string> words = {"mpirun"};
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
-  if (start.hostfile.empty())  // without ssh, which containers lack
-    words.insert(words.end(), {"--oversubscribe", "--mca", "plm", "isolated"});
+  if (start.hostfile.empty())
+    words.emplace_back("--oversubscribe");
   else
     words.insert(words.end(), {"--hostfile", start.hostfile, "--map-by", "slot"});
   words.insert(words.end(), {"-x", kLaunchFolder, "-n", std::to_string(start.ranks)});
@@ -169,6 +169,8 @@ std::string FindMpirun() {
 MpirunEnd RunMpirun(const MpirunStart& start) {
   fs::create_directories(start.reports);
   setenv(kLaunchFolder, fs::absolute(start.reports).c_str(), /*overwrite=*/1);
+  // Open MPI 4 wants ssh, which containers lack, also for this host alone.
+  if (start.hostfile.empty()) setenv("OMPI_MCA_plm", "isolated", /*overwrite=*/0);
   pid_t mpirun = 0;
   try {
     mpirun = StartChild({.program = start.mpirun, .words = WordsOf(start), .guarded = true});

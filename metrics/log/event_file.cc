@@ -54,7 +54,7 @@ std::string FileName() {
 
 }  // namespace
 
-EventFileWriter::EventFileWriter(const std::string& folder) {
+EventFileWriter::EventFileWriter(const std::string& folder, int64_t first_step) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error(Format("{}: cannot make this folder: {}", folder, error.message()));
@@ -62,6 +62,9 @@ EventFileWriter::EventFileWriter(const std::string& folder) {
   file_.reset(std::fopen(path_.c_str(), "wb"));
   if (!file_) throw Error(Format("{}: cannot be written: {}", path_, std::strerror(errno)));
   WriteRecord(EventHead(internal::WallTime(), 0) + BytesField(3, "brain.Event:2"));
+  constexpr uint64_t kStart = 1;
+  WriteRecord(EventHead(internal::WallTime(), first_step) +
+              BytesField(7, Tag(1, kVarint) + Varint(kStart)));
 }
 
 void EventFileWriter::AddScalars(int64_t step, double wall_time,

@@ -5,7 +5,8 @@
 //   record   u64 length | u32 masked CRC-32C of the length | bytes | u32 masked CRC-32C of the
 //            bytes
 //   Event    1: double wall_time, 2: int64 step, 3: string file_version (in the first record alone,
-//            "brain.Event:2"), 5: Summary {1: Value {1: string tag, 2: float simple_value}, …}
+//            "brain.Event:2"), 5: Summary {1: Value {1: string tag, 2: float simple_value}, …},
+//            7: SessionLog {1: enum status} (in the second record alone, 1: START)
 // Numbers are little endian.
 #include <cstdint>
 #include <cstdio>
@@ -18,8 +19,9 @@ namespace tessera {
 class EventFileWriter {
  public:
   // Makes the folder, and in it a file of its own, which TensorBoard knows by "tfevents" in its
-  // name. Throws Error when it can't.
-  explicit EventFileWriter(const std::string& folder);
+  // name. Of earlier files of the folder, TensorBoard then shows the events before `first_step`
+  // alone. Throws Error when it can't.
+  explicit EventFileWriter(const std::string& folder, int64_t first_step = 0);
 
   // One event: values by tag; those that are not finite are left out, as TensorBoard can't draw
   // them. In the file when this returns. Throws Error when it can't.

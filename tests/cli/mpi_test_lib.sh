@@ -4,9 +4,10 @@ trap 'rm -rf "$scratch"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 HOME=${HOME:-$scratch}
 # Open MPI gives not all its memory back
 export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-mpirun=(mpirun --oversubscribe --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl \
-  self,vader
-  --mca mpi_yield_when_idle 1)
+# No shell on other machines is there to be started through; ranks that share cores give way to each
+# other.
+export TMPDIR=$scratch OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader OMPI_MCA_mpi_yield_when_idle=1
+mpirun=(mpirun --oversubscribe)
 
 # start_ranks RANKS ARGS…: starts tessera on so many ranks in the background, output in files out
 # and err, and waits until it has said its first line; $job is mpirun's process, $processes are

@@ -113,6 +113,7 @@ struct Event {
   double wall_time = 0;
   int64_t step = 0;
   std::string version;
+  bool starts = false;  // a session, before whose step earlier files count alone
   std::map<std::string, float> scalars;
 };
 
@@ -134,6 +135,7 @@ Event ReadEvent(const std::string& record) {
       std::memcpy(&event.wall_time, &field.value, sizeof event.wall_time);
     if (field.number == 2 && field.kind == 0) event.step = static_cast<int64_t>(field.value);
     if (field.number == 3 && field.kind == 2) event.version = field.bytes;
+    if (field.number == 7 && field.kind == 2) event.starts = Fields(field.bytes).at(0).value == 1;
     if (field.number == 5 && field.kind == 2)
       for (const Field& value : Fields(field.bytes)) ReadValue(value.bytes, event);
   }
@@ -152,15 +154,23 @@ TEST(EventFile, IsReadBackByAnotherReader) {
                      {"no", std::numeric_limits<double>::quiet_NaN()},
                      {"far", std::numeric_limits<double>::infinity()}});
   const std::vector<std::string> records = Records(writer.path());
-  ASSERT_EQ(records.size(), 3u);
+  ASSERT_EQ(records.size(), 4u);
   EXPECT_EQ(ReadEvent(records[0]).version, "brain.Event:2");
-  const Event first = ReadEvent(records[1]), second = ReadEvent(records[2]);
+  const Event first = ReadEvent(records[2]), second = ReadEvent(records[3]);
   EXPECT_EQ(first.step, 100);
   EXPECT_EQ(first.wall_time, 1.75e9);
   EXPECT_EQ(first.scalars,
             (std::map<std::string, float>{{"ne-click|window_ne", 0.8125f}, {"auc", 0.7f}}));
   EXPECT_EQ(second.step, int64_t{1} << 40);
   EXPECT_EQ(second.scalars, (std::map<std::string, float>{{"loss", 0.25f}}));
+}
+
+TEST(EventFile, AFileThatGoesOnSaysWhereItBegins) {
+  const EventFileWriter writer(Folder("runs/goes_on"), 41);
+  const std::vector<std::string> records = Records(writer.path());
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(ReadEvent(records[1]).step, 41);
+  EXPECT_TRUE(ReadEvent(records[1]).starts);
 }
 
 TEST(EventFile, TwoInOneFolderAreTwoFiles) {

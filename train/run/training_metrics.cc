@@ -132,8 +132,9 @@ void TrainingMetrics::OpenFiles(const TrainingMetricsOutput& output, bool append
   if (!output.json_lines.empty()) files_.log.emplace(output.json_lines, append);
   if (output.tensorboard.empty()) return;
   const std::filesystem::path folder = output.tensorboard;
-  files_.train_events.emplace((folder / "train").string());
-  files_.eval_events.emplace((folder / "eval").string());
+  const int64_t first_step = trainer_.progress().step + 1;
+  files_.train_events.emplace((folder / "train").string(), first_step);
+  files_.eval_events.emplace((folder / "eval").string(), first_step);
 }
 
 void TrainingMetrics::AddTask(size_t task, const Tensor& predictions, const Tensor& labels,

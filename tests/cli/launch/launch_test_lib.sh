@@ -2,9 +2,6 @@
 lib=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$lib/cli_test_lib.sh"
 source "$lib/mpi_test_lib.sh"
-# what the array mpirun of the library says, for the mpirun that tessera launch starts
-export OMPI_MCA_orte_tmpdir_base=$scratch OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader
-export OMPI_MCA_mpi_yield_when_idle=1
 export TESSERA_THREADS=1
 rows=${rows:-19200}
 sed "s/\"rows\": 5000/\"rows\": $rows/; s/\"eval_rows\": 1000/\"eval_rows\": 200/" \
