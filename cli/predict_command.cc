@@ -93,6 +93,7 @@ std::string AsJson(const PredictFlags& flags, const PredictOutcome& outcome) {
   nlohmann::ordered_json json;
   AddEvaluation(json, outcome.metrics);
   json.update({{"examples", outcome.rows},
+               {"counted_examples", outcome.metrics.examples},
                {"part", ToString(flags.rows.part)},
                {"skipped_rows", outcome.skipped_rows},
                {"not_finite", outcome.not_finite},
@@ -109,6 +110,12 @@ std::string AsJson(const PredictFlags& flags, const PredictOutcome& outcome) {
   return json.dump(2) + "\n";
 }
 
+// ", 262 of which count": of rows scored, those whose label is there.
+std::string CountedText(const PredictOutcome& outcome) {
+  const int64_t counted = outcome.metrics.examples;
+  return counted == outcome.rows ? "" : Format(", {} of which count", Count(counted));
+}
+
 void SayMetrics(const PredictFlags& flags, const PredictOutcome& outcome) {
   const EvaluationValues& values = outcome.metrics;
   const std::string examples = Counted(outcome.rows, "example");
@@ -117,8 +124,8 @@ void SayMetrics(const PredictFlags& flags, const PredictOutcome& outcome) {
   else if (HasTasks(values))
     std::printf("%s\n", EvaluationTable(values, "the rows scored").c_str());
   else
-    std::printf("%s: AUC %s, log-loss %s, normalized entropy %s, calibration %s\n",
-                examples.c_str(), Fixed(values.auc, 6).c_str(), Fixed(values.log_loss, 6).c_str(),
+    std::printf("%s%s: AUC %s, log-loss %s, normalized entropy %s, calibration %s\n",
+                examples.c_str(), CountedText(outcome).c_str(), Fixed(values.auc, 6).c_str(), Fixed(values.log_loss, 6).c_str(),
                 Fixed(values.normalized_entropy, 4).c_str(), Fixed(values.calibration, 4).c_str());
 }
 

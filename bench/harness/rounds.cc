@@ -26,7 +26,7 @@ class SampleReporter : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
-      if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
+      if (run.run_type != Run::RT_Iteration || run.counters.empty()) continue;  // it was skipped
       for (size_t c = 0; c < samples_.size(); ++c)
         samples_[c].push_back(run.counters.at(CounterOf(c)).value);
     }

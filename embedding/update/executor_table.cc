@@ -13,9 +13,12 @@ ExecutorTable MakeExecutorTable(const UpdateTable& table, int64_t step) {
   if (table.rule == nullptr) return result;
   const StateSpecs specs = RuleStates(*table.rule);
   int elements = 0, rows = 0;
-  for (size_t s = 0; s < specs.size(); ++s)
-    (specs[s].per_row ? result.row_states[rows++] : result.element_states[elements++]) = {
-        table.states[s], specs[s].counts ? DType::kF32 : table.state_type};
+  for (size_t s = 0; s < specs.size(); ++s) {
+    StateArray& state =
+        specs[s].per_row ? result.row_states[rows++] : result.element_states[elements++];
+    state.data = table.states[s];
+    state.type = specs[s].counts ? DType::kF32 : table.state_type;
+  }
   return result;
 }
 

@@ -171,7 +171,7 @@ void JsonObject::Need(std::string_view key) {
 void JsonObject::NeededUnless(std::string_view key, std::string_view other, const Json& value) {
   if (!describes()) return;
   Json& required = (*schema_)["required"];
-  required.erase(std::ranges::remove(required, key).begin(), required.end());
+  required.erase(std::remove(required.begin(), required.end(), Json(key)), required.end());
   if (required.empty()) schema_->erase("required");
   const Json there = {{"required", {key}}};
   const Json excused = {{"required", {other}}, {"properties", {{other, {{"const", value}}}}}};

@@ -46,6 +46,8 @@ config = {"tables": tables, "data": schema, "train": {"batch_size": 50},
                     "weighted": True},
           "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "sgd", "lr": 0.1}}}
 json.dump(config, open("own.json", "w"))
+some = dict(config, data=dict(schema, labels=[{"name": "clicked", "missing": "skip"}]))
+json.dump(some, open("some.json", "w"))
 tasks = dict(config, model={"type": "mmoe", "dense_in": 1, "dense_arch": [8, 4], "experts": 2,
                             "expert_arch": [6], "tower_arch": [4, 1], "weighted": True,
                             "tasks": [{"label": "clicked"},
@@ -156,6 +158,13 @@ unknown=$(grep -F "$items\"unknown\"} " answer | cut -d ' ' -f 2)
 run 0 predict own.model --data own.csv --json predicted.json
 has out 'items without an id of their own, in the rows scored: '
 json predicted.json "d['unknown_items']['shelf']['unknown'] == $unknown"
+
+# ---- rows without a label are scored, and do not count
+sed -E '2,31s/^([^,]*),[01],/\1,,/' own.csv >some.csv
+run 0 train --config some.json --data some.csv --checkpoint some.safetensors
+run 0 predict some.safetensors --data some.csv --json some.predicted
+has out '400 examples, 370 of which count: AUC'
+json some.predicted 'd["examples"] == 400 and d["counted_examples"] == 370'
 
 # ---- a bad row is named, and the next one is answered
 ask() { curl -s -w ' %{http_code}' "127.0.0.1:$port/v2/models/model/infer_rows" "$@" >answer; }

@@ -343,9 +343,8 @@ constexpr KeyMeaning kMeanings[] = {
     {"data.labels[].name", "What tasks call it."},
     {"data.labels[].from", "Its column. Without it: the name."},
     {"data.labels[].missing",
-     "What a row without it is: a number, \"skip\" (the row stays, and tasks of this label leave "
-     "it "
-     "out), or \"error\"."},
+     "What a row without it is: a number (which is learned as it stands, without at_least), "
+     "\"skip\" (the row stays, and tasks of this label leave it out), or \"error\"."},
     {"data.labels[].at_least", "If given: numbers from it on become 1, others 0."},
     {"data.weight",
      "The column of the rows' weights in loss and metrics; a missing cell is 1. Without it: "
