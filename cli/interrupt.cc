@@ -8,10 +8,10 @@
 #include <csignal>
 #include <initializer_list>
 #include <string>
-#include <thread>
 
 #include "cli/show/log.h"
 #include "runtime/base/check.h"
+#include "runtime/base/start_threads.h"
 #include "runtime/files/unfinished_paths.h"
 
 namespace tessera::cli {
@@ -80,14 +80,28 @@ void EndOnSignal() {
          signal);
 }
 
-// Starts the thread that ends the process; false where it cannot be, or is there.
+// Holds all signals back from this thread, and from those that it starts, for its lifetime.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// Starts the thread that ends the process; false where its pipe cannot be made, or it is there.
+// Throws Error where it cannot begin.
 bool StartEnd() {
   if (pipe_ends[0] >= 0 || pipe2(pipe_ends, O_CLOEXEC) != 0) return false;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread takes no signals
-  std::thread(EndOnSignal).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const WithoutSignals none;  // the new thread takes none
+  StartThread("thread that ends the command on a signal", EndOnSignal).detach();
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/base/start_threads.h"
 
 namespace tessera::internal {
 namespace {
@@ -43,7 +44,7 @@ RankWatch::RankWatch(const std::map<int, RankProcess>& others, double timeout_s,
       wake_(eventfd(0, EFD_CLOEXEC)) {
   for (const auto& [rank, process] : others)
     watched_.push_back({rank, process, OpenProcess(process.pid)});
-  thread_ = std::thread([this] { Watch(); });
+  thread_ = StartThread("watch over the other ranks", [this] { Watch(); });
 }
 
 RankWatch::~RankWatch() {

@@ -14,6 +14,7 @@
 #include "cli/serve/served_models.h"
 #include "cli/show/error_text.h"
 #include "cli/show/log.h"
+#include "runtime/base/start_threads.h"
 #include "serve/export/model_memory.h"
 #include "serve/http/http_server.h"
 
@@ -208,20 +209,26 @@ int Serve(Flags flags) {
   ServedModels models(flags.served, PredictorOptionsOf(flags), watch);
   flags.http.took_up = [&](const serve::ModelVersions& model) { models.NoteTaken(model); };
   serve::HttpServer server(models.all(), flags.http);
+  const pthread_t main_thread = pthread_self();
+  std::thread running = StartThread("thread of the server", [&] {
+    server.Run();
+    pthread_kill(main_thread, SIGTERM);  // it may have ended by itself
+  });
   NoteAlways(Format("serving {}, on http://{}:{}", models.Description(), UrlHost(flags.http.host),
                     server.port()),
              {{"host", flags.http.host}, {"port", server.port()}});
   models.SayFailures();
-  const pthread_t main_thread = pthread_self();
-  std::thread running([&] {
-    server.Run();
-    pthread_kill(main_thread, SIGTERM);  // it may have ended by itself
-  });
   FollowSignals(signals, models, log.get(), watch);
   server.Stop();
   running.join();
   Note("stopped");
   return 0;
+}
+
+// Says by which flags fewer threads are asked for.
+int ServeByFlags(const Flags& flags) try { return Serve(flags); } catch (const ThreadError& error) {
+  throw Error(Format("{} by --workers, --threads or --io-threads, or allow more (ulimit -u)",
+                     error.what()));
 }
 
 void AddQueueFlags(Command command, Flags& f) {
@@ -382,7 +389,7 @@ void AddServeCommand(Command app) {
   AddQueueFlags(command, *f);
   AddMemoryLimitFlag(command, f->memory_limit, " by a model, beside what is there");
   command.Footer(kFooter);
-  command.Run([f] { return Serve(*f); });
+  command.Run([f] { return ServeByFlags(*f); });
 }
 
 }  // namespace tessera::cli

@@ -2,10 +2,10 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "comm/nccl/nccl_initialize.h"
 #include "runtime/base/check.h"
+#include "runtime/base/start_threads.h"
 #include "runtime/device/cuda_check.h"
 
 namespace tessera::internal {
@@ -24,7 +24,7 @@ struct Initialization {
 std::shared_ptr<Initialization> StartInitialization(Device device, int ranks,
                                                     const NcclUniqueId& id, int rank) {
   auto started = std::make_shared<Initialization>();
-  std::thread([=] {
+  const auto initialize = [=] {
     NcclComm comm = nullptr;
     int status = cudaSetDevice(device.index) == cudaSuccess ? 0 : kNcclCudaError;
     if (status == 0) status = Nccl().comm_init_rank(&comm, ranks, id, rank);
@@ -33,7 +33,8 @@ std::shared_ptr<Initialization> StartInitialization(Device device, int ranks,
     started->status = status;
     started->done = true;
     started->changed.notify_all();
-  }).detach();
+  };
+  StartThread("thread that starts NCCL", initialize).detach();
   return started;
 }
 

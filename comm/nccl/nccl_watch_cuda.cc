@@ -4,6 +4,7 @@
 
 #include "comm/communicator.h"
 #include "comm/nccl/nccl_watch.h"
+#include "runtime/base/start_threads.h"
 #include "runtime/device/cuda_check.h"
 
 namespace tessera::internal {
@@ -51,8 +52,8 @@ void NcclFamily::Leave(NcclWatch* watch) {
 
 NcclWatch::NcclWatch(std::shared_ptr<NcclFamily> family, NcclComm comm, NcclWatchOptions options)
     : family_(std::move(family)), options_(std::move(options)), comm_(comm) {
+  thread_ = StartThread("watch over NCCL", [this] { Run(); });
   family_->Join(this);
-  thread_ = std::thread([this] { Run(); });
 }
 
 NcclWatch::~NcclWatch() {

@@ -5,13 +5,11 @@
 #include <new>
 #include <system_error>
 
-#include "runtime/base/check.h"
-
 namespace tessera {
 namespace {
 
-Error CannotStart(const std::string& what, const std::string& why) {
-  return Error(Format("{} cannot be started: {}; ask for fewer threads", what, why));
+ThreadError CannotStart(const std::string& what, const std::string& why) {
+  return ThreadError(Format("{} cannot be started: {}; ask for fewer threads", what, why));
 }
 
 // Holds threads until it opens; each gets to know whether it may work.

@@ -8,13 +8,21 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/check.h"
+
 namespace tessera {
 
-// A thread that runs `fn`. Throws Error "<what>: …" where it cannot begin.
+// A thread could not begin: "<what> cannot be started: <why>; ask for fewer threads".
+class ThreadError : public Error {
+ public:
+  using Error::Error;
+};
+
+// A thread that runs `fn`. Throws ThreadError where it cannot begin.
 std::thread StartThread(const std::string& what, std::function<void()> fn);
 
 // Makes `threads`, which must be empty, `count` threads; number i runs fn(i) once all have begun.
-// Where one cannot begin, fn is called by none, `threads` stays empty, and Error is thrown.
+// Where one cannot begin, fn is called by none, `threads` stays empty, and ThreadError is thrown.
 void StartThreads(std::vector<std::thread>& threads, int count, const std::string& what,
                   const std::function<void(int)>& fn);
 

@@ -16,6 +16,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/process_text.h"
+#include "runtime/base/start_threads.h"
 #include "serve/http/inference_protocol.h"
 
 namespace tessera::serve {
@@ -76,7 +77,12 @@ AccessLog::AccessLog(std::string path, std::function<void(const std::string&)> s
     : path_(std::move(path)), say_(std::move(say)) {
   file_ = path_ == "-" ? STDOUT_FILENO : OpenForAppending(path_);
   if (file_ < 0) throw Error(Format("{}: cannot be opened: {}", path_, std::strerror(errno)));
-  thread_ = std::thread([this] { Work(); });
+  try {
+    thread_ = StartThread("thread of the access log", [this] { Work(); });
+  } catch (...) {
+    Close();
+    throw;
+  }
 }
 
 AccessLog::~AccessLog() {
@@ -86,7 +92,11 @@ AccessLog::~AccessLog() {
   }
   changed_.notify_one();
   thread_.join();
-  if (path_ != "-" && file_ >= 0) close(file_);
+  Close();
+}
+
+void AccessLog::Close() {
+  if (path_ != "-") close(file_);
 }
 
 void AccessLog::Add(const AccessEntry& entry) noexcept {

@@ -42,8 +42,9 @@ std::string AccessLine(const AccessEntry& entry);
 
 class AccessLog {
  public:
-  // "-" is standard output. Throws Error for a file that cannot be opened. `say` gets the sentence
-  // about a file that cannot be written, on a thread of the log's own; else standard error.
+  // "-" is standard output. Throws Error for a file that cannot be opened, and where its thread
+  // cannot begin. `say` gets the sentence about a file that cannot be written, on a thread of the
+  // log's own; else standard error.
   explicit AccessLog(std::string path, std::function<void(const std::string&)> say = {});
   // Writes what is there; gives up where nothing is taken for a second.
   ~AccessLog();
@@ -58,6 +59,7 @@ class AccessLog {
   int64_t dropped() const;
 
  private:
+  void Close();
   void Work();
   void OpenAnew();
   void Write(std::string lines, bool last);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/start_threads.h"
 #include "serve/http/connection.h"
 #include "serve/http/connection_table.h"
 #include "serve/http/inference_service.h"
@@ -83,18 +84,19 @@ class HttpServer::Impl {
                                             .queue = options_.queue,
                                             .access_log = options_.access_log,
                                             .warm_up = options_.warm_up,
-                                            .took_up = options_.took_up})) {}
+                                            .took_up = options_.took_up})),
+        work_(asio::make_work_guard(io_)) {
+    StartThreads(threads_, options_.io_threads, "thread that reads and writes",
+                 [this](int) { MoveBytes(); });
+  }
+  ~Impl() { End(); }
 
   int port() const { return port_; }
 
   void Run() {
-    const auto work = asio::make_work_guard(io_);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < options_.io_threads; ++i) threads.emplace_back([this] { MoveBytes(); });
     while (!SweepUntilStop(std::chrono::steady_clock::now() + kSweep)) Sweep();
     Drain();
-    io_.stop();
-    for (std::thread& thread : threads) thread.join();
+    End();
     table_.ForEach([](Connection& connection) { connection.Close(); });
   }
 
@@ -107,6 +109,13 @@ class HttpServer::Impl {
   }
 
  private:
+  // Ends the threads that move bytes.
+  void End() {
+    io_.stop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
   void MoveBytes() {
     service_->WarmUp();
     for (;;) {
@@ -199,6 +208,8 @@ class HttpServer::Impl {
   std::mutex mutex_;  // of stopped_
   std::condition_variable changed_;
   bool stopped_ = false;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;  // until End
+  std::vector<std::thread> threads_;                                 // move bytes
 };
 
 HttpServer::HttpServer(const std::vector<ModelVersions*>& models, HttpServerOptions options)

@@ -60,8 +60,8 @@ struct HttpServerOptions {
 class HttpServer {
  public:
   // Listens from here on; requests are answered by Run. The models, of different names, must
-  // outlive it. Throws Error for an address that can't be listened on, and for one that another
-  // server listens on.
+  // outlive it. Throws Error for an address that can't be listened on, for one that another
+  // server listens on, and where one of its threads cannot begin.
   HttpServer(const std::vector<ModelVersions*>& models, HttpServerOptions options);
   // A model directory, by the name of the options.
   HttpServer(Predictor& predictor, HttpServerOptions options);

@@ -1,13 +1,16 @@
 #include "serve/http/inference_service.h"
 
 #include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <cmath>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include "runtime/base/parse_number.h"
+#include "runtime/base/start_threads.h"
 #include "serve/http/http_error.h"
 #include "serve/http/inference_protocol.h"
 #include "serve/http/repository_protocol.h"
@@ -19,6 +22,36 @@
 
 namespace tessera::serve {
 namespace {
+
+// Threads that run what is posted to them, in the order of posting. Unlike those of asio's
+// thread_pool all begin, or an Error says why one cannot: a pool that has begun in part waits for
+// its end for ever.
+class WorkThreads {
+ public:
+  WorkThreads(int count, const std::string& what) : work_(count), open_(work_.get_executor()) {
+    StartThreads(threads_, count, what, [this](int) { work_.run(); });
+  }
+  ~WorkThreads() { Join(); }
+  WorkThreads(const WorkThreads&) = delete;
+  WorkThreads& operator=(const WorkThreads&) = delete;
+
+  // Has one of them run fn(), which throws nothing.
+  template <typename Fn>
+  void Post(Fn fn) {
+    boost::asio::post(work_, std::move(fn));
+  }
+  // Ends them once all that was posted has run.
+  void Join() {
+    open_.reset();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  boost::asio::io_context work_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> open_;
+  std::vector<std::thread> threads_;
+};
 
 // Larger bodies and answers are read and written by threads of their own: they would hold up the
 // small ones of a thread that moves bytes.
@@ -61,13 +94,13 @@ class InferenceService::Impl {
         queue_(std::make_unique<RequestQueue>(options_.queue)),
         models_(models, metrics_, *queue_, options_),
         shadows_(*queue_, metrics_, options_.queue.max_queued),
-        large_(static_cast<size_t>(options_.large_workers)),
-        loads_(1) {}
+        large_(options_.large_workers, "thread that reads large bodies"),
+        loads_(1, "thread that loads models") {}
   ~Impl() {
-    large_.join();
-    loads_.join();
+    large_.Join();
+    loads_.Join();
     queue_.reset();  // its last answers may be large
-    late_.join();
+    late_.Join();
   }
 
   void WarmUp() const {
@@ -104,10 +137,10 @@ class InferenceService::Impl {
     std::optional<HttpRequest> rows = {};  // while they wait: a model may come that reads otherwise
   };
 
-  // fn() by a thread of `pool`; what it throws goes to the client.
+  // fn() by one of `threads`; what it throws goes to the client.
   template <typename Fn>
-  static void Leave(boost::asio::thread_pool& pool, HttpReply reply, Fn fn) {
-    boost::asio::post(pool, [reply = std::move(reply), fn = std::move(fn)]() mutable {
+  static void Leave(WorkThreads& threads, HttpReply reply, Fn fn) {
+    threads.Post([reply = std::move(reply), fn = std::move(fn)]() mutable {
       try {
         fn();
       } catch (const std::exception& error) {
@@ -312,11 +345,11 @@ class InferenceService::Impl {
 
   const InferenceServiceOptions options_;
   ServerMetrics metrics_;
-  boost::asio::thread_pool late_{1};  // writes large answers
+  WorkThreads late_{1, "thread that writes large answers"};
   std::unique_ptr<RequestQueue> queue_;
   const ServiceModels models_;
   ShadowTraffic shadows_;
-  boost::asio::thread_pool large_, loads_;  // read large bodies; take models
+  WorkThreads large_, loads_;  // read large bodies; take models
 };
 
 InferenceService::InferenceService(const std::vector<ModelVersions*>& models,
