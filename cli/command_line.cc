@@ -22,6 +22,7 @@
 #include "runtime/base/joined.h"
 #include "runtime/base/nearest.h"
 #include "runtime/base/version.h"
+#include "runtime/files/process_files.h"
 #include "runtime/flags/mistake_text.h"
 
 namespace tessera::cli {
@@ -268,6 +269,7 @@ void ParseFlags(const std::string& command, std::vector<std::string> words,
 
 int RunCommandLine(int argc, char** argv, const std::string& description, const std::string& footer,
                    void (*add)(Command)) {
+  PrepareProcessFiles();
   CLI::App app(description, "tessera");
   app.formatter(std::make_shared<HelpFormatter>());
   app.failure_message(CLI::FailureMessage::simple);
