@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
+
 namespace tessera {
 
 void PrepareProcessFiles() {
@@ -10,6 +12,7 @@ void PrepareProcessFiles() {
   do file = open("/dev/null", O_RDWR);
   while (file >= 0 && file <= STDERR_FILENO);
   if (file > STDERR_FILENO) close(file);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 }  // namespace tessera
