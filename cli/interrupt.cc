@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <initializer_list>
 #include <string>
 
 #include "cli/show/log.h"
@@ -45,11 +44,25 @@ void Note(int signal) {
   alarm(static_cast<unsigned>(within));
 }
 
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+const char* NameOf(int signal) {
+  return signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGINT";
+}
+
 void Handle(int signal, void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   sigaction(signal, &action, nullptr);
+}
+
+void HandleAll(void (*handler)(int)) {
+  for (const int signal : kSignals) {
+    struct sigaction now = {};
+    const bool ignored = sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+    if (signal != SIGHUP || !ignored) Handle(signal, handler);
+  }
 }
 
 int pipe_ends[2] = {-1, -1};  // from handlers to the thread that ends the process
@@ -75,9 +88,7 @@ void EndOnSignal() {
   if (signal == SIGALRM)
     EndNow("ended as it stands: the step and its checkpoint took longer than --stop-within", noted);
   internal::RemoveUnfinished();
-  EndNow(Format("ended by {}: what was not finished is removed",
-                signal == SIGTERM ? "SIGTERM" : "SIGINT"),
-         signal);
+  EndNow(Format("ended by {}: what was not finished is removed", NameOf(signal)), signal);
 }
 
 // Holds all signals back from this thread, and from those that it starts, for its lifetime.
@@ -108,8 +119,7 @@ bool StartEnd() {
 }  // namespace
 
 void EndCleanlyOnInterrupt() {
-  if (!StartEnd()) return;
-  for (const int signal : {SIGINT, SIGTERM}) Handle(signal, PassOn);
+  if (StartEnd()) HandleAll(PassOn);
 }
 
 void WatchForInterrupt(int within_s) {
@@ -118,9 +128,13 @@ void WatchForInterrupt(int within_s) {
     StartEnd();
     Handle(SIGALRM, Tell);
   }
-  for (const int signal : {SIGINT, SIGTERM}) Handle(signal, Note);
+  HandleAll(Note);
 }
 
 int InterruptSignal() { return noted; }
+
+std::string InterruptedText(int signal) {
+  return signal == SIGINT ? "interrupted" : Format("interrupted by {}", NameOf(signal));
+}
 
 }  // namespace tessera::cli

@@ -32,8 +32,10 @@ constexpr char kFooter[] =
     "  1    Something was wrong: one sentence on standard error says what, and where.\n"
     "       A configuration gets a line for each of its keys that is wrong. With --log-format\n"
     "       json it is a line of JSON.\n"
-    "  130  Ctrl-C (SIGINT) ended it; tessera train has saved its checkpoint before.\n"
-    "  143  SIGTERM ended it, likewise. (tessera serve ends with 0 on either.)\n"
+    "  129  SIGHUP (its terminal was closed) ended it; tessera train has saved its checkpoint\n"
+    "       before. Under nohup it goes on; tessera serve looks for new models instead.\n"
+    "  130  Ctrl-C (SIGINT) ended it, likewise.\n"
+    "  143  SIGTERM ended it, likewise. (tessera serve ends with 0 on Ctrl-C and SIGTERM.)\n"
     "--json, --metrics and -o write files, except that --json of inspect and calibrate is a switch "
     "and prints to standard output.\n";
 

@@ -28,10 +28,10 @@ struct MpirunEnd {
   std::vector<ReportedLoss> losses;  // as ranks reported them
 };
 
-// Runs it to its end. Output passes through. SIGINT or SIGTERM, watched for by cli/interrupt.h,
-// goes to one rank, which has all save and end, or to mpirun where no rank heeds it yet: mpirun
-// gives its ranks a second, whatever they save. A rank of this host that stays stopped while no
-// other rank watches it, before they have met or when all have trained and left, is killed.
+// Runs it to its end. Output passes through. A signal of cli/interrupt.h goes to one rank, which
+// has all save and end, or to mpirun, as SIGTERM, where no rank heeds it yet: mpirun gives its
+// ranks a second, whatever they save. A rank of this host that stays stopped while no other rank
+// watches it, before they have met or when all have trained and left, is killed.
 MpirunEnd RunMpirun(const MpirunStart& start);
 
 }  // namespace tessera::cli

@@ -1,8 +1,7 @@
 #ifndef TESSERA_CLI_SWEEP_PROCESSES_H_
 #define TESSERA_CLI_SWEEP_PROCESSES_H_
 // This program, started again with other words, or another one: a few processes at a time, each
-// with its output in a file. SIGINT and SIGTERM, watched for by cli/interrupt.h, go on to those
-// that run.
+// with its output in a file. The signals of cli/interrupt.h go on to those that run.
 #include <cstddef>
 #include <functional>
 #include <string>

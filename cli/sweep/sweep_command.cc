@@ -1,7 +1,6 @@
 // tessera sweep: trains a configuration with many settings, each as a run of tessera train --run,
 // and compares the runs.
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -188,8 +187,8 @@ std::optional<RunComparison> Compare(const Flags& flags, const SweepPlan& plan) 
 }
 
 int SayInterrupted(const Flags& flags) {
-  Warn(Format("interrupted{}: the same command goes on with {}",
-              InterruptSignal() == SIGTERM ? " by SIGTERM" : "", flags.folder));
+  Warn(Format("{}: the same command goes on with {}", InterruptedText(InterruptSignal()),
+              flags.folder));
   return InterruptedExit(InterruptSignal());
 }
 

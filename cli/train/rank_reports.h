@@ -5,7 +5,8 @@
 // hosts write anyway. A file is there as a whole or not at all; lines of several ranks on standard
 // error may be cut or lost where ranks are killed, and say other things in other formats.
 //
-//   R.process  {"process": 4711, "host": "node7 …"}: rank R heeds SIGTERM and SIGINT from now on
+//   R.process  {"process": 4711, "host": "node7 …"}: rank R heeds SIGTERM, SIGINT and SIGHUP
+//              from now on
 //   R.ended    {"code": 0}: rank R ends by itself, well or by an error (1); it says so before any
 //              other rank fails
 //   R.lost.L   {"what": "rank L (process 4711 on node7) …", "with_host": false, "step": 137}:

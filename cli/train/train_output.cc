@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <utility>
@@ -197,16 +196,15 @@ TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, co
 }
 
 void SayInterrupted(const TrainFlags& flags, int signal) {
-  const char* const by = signal == SIGTERM ? " by SIGTERM" : "";
+  const std::string how = InterruptedText(signal);
   if (!flags.run.empty())
-    Warn(Format("interrupted{}: saved {}; the same command{} goes on", by, flags.run,
+    Warn(Format("{}: saved {}; the same command{} goes on", how, flags.run,
                 flags.overwrite ? " without --overwrite" : ""));
   else if (flags.checkpoint.empty())
-    Warn(Format("interrupted{}: nothing was saved, as no --checkpoint was given", by));
+    Warn(Format("{}: nothing was saved, as no --checkpoint was given", how));
   else
-    Warn(Format("interrupted{}: saved {}; the same command with --resume {}{} goes on", by,
-                flags.checkpoint, flags.checkpoint,
-                flags.overwrite ? " in place of --overwrite" : ""));
+    Warn(Format("{}: saved {}; the same command with --resume {}{} goes on", how, flags.checkpoint,
+                flags.checkpoint, flags.overwrite ? " in place of --overwrite" : ""));
 }
 
 void SayIfProductsAreSlow(const Context& ctx) {

@@ -28,7 +28,7 @@ cmp -s out train_help || fail "help train is not train --help"
 run 0 --help && mv out all_help && run 0 help && cmp -s out all_help || fail "help is not --help"
 # ---- exit codes, version, a request that can be pasted, and nothing of the parser's own
 run 0 --help
-for code in 0 1 130 143; do grep -qE "^  $code +[A-Z]" out ||
+for code in 0 1 129 130 143; do grep -qE "^  $code +[A-Z]" out ||
   fail "--help does not say what exit code $code is: $(cat out)"; done
 run 0 --version
 grep -qE '^tessera [0-9]+\.[0-9]+\.[0-9]+ \(build [0-9a-f]+' out || fail "--version: $(cat out)"

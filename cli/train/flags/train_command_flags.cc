@@ -93,9 +93,10 @@ constexpr char kFooter[] =
     "save is a whole checkpoint. Whenever the training is killed, the last save is complete.\n"
     "--checkpoint and --metrics never replace what another run saved: they name new files or "
     "folders, or those that --resume continues from, unless --overwrite is given.\n"
-    "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
-    "with 143 and 130; a resumed training gives the same bits (but see --pipeline semi_sync). "
-    "Signals within a second of the first are one; a later one, or --stop-within, ends it at once. "
+    "SIGTERM, Ctrl-C and SIGHUP (a closed terminal; not under nohup) finish the step, save the "
+    "checkpoint if --checkpoint was given, and exit with 143, 130 and 129; a resumed training "
+    "gives the same bits (but see --pipeline semi_sync). Signals within a second of the first are "
+    "one; a later one, or --stop-within, ends it at once. "
     "One rank that gets the signal stops all. (If mpirun itself gets SIGTERM, it passes it on, "
     "kills its ranks soon after, and exits with 1. For a long checkpoint, signal one rank "
     "instead; mpirun then exits with 143.)\n";
@@ -282,8 +283,8 @@ void AddTrainFlags(Command app, TrainFlags& f) {
   AddEvaluationFlags(app, f.evaluation);
   AddCheckpointFlags(app, f);
   app.Add("--stop-within", f.stop_within,
-          "After SIGTERM or Ctrl-C, end without saving if the step and its checkpoint take longer "
-          "than this (default 300; 0: no limit)")
+          "After SIGTERM, Ctrl-C or SIGHUP, end without saving if the step and its checkpoint take "
+          "longer than this (default 300; 0: no limit)")
       .Within(NumbersFrom(0, 1 << 30))
       .Value("SECONDS");
   app.Add("--resume", f.resume,

@@ -89,7 +89,7 @@ ends 1
 has err "clicks.tsv"
 never_again
 
-# ---- SIGTERM and Ctrl-C: all save and end
+# ---- SIGTERM, Ctrl-C and SIGHUP: all save and end
 end() {
   launch --ranks 2 -- "${train[@]}" --checkpoint "after_$1" "${save[@]}"
   wait_for is_saved "after_$1"
@@ -98,9 +98,9 @@ end() {
   code=$?
   [ $code -ne 0 ]
 }
-for signal in TERM INT; do
+for signal in TERM INT HUP; do
   in_time end $signal
-  [ $signal = TERM ] && want=143 || want=130
+  case $signal in TERM) want=143 ;; INT) want=130 ;; HUP) want=129 ;; esac
   [ $code -eq $want ] || fail "SIG$signal: expected exit $want, got $code: $(cat out err)"
   has err "saved after_$signal; the same command with --resume after_$signal goes on"
   never_again

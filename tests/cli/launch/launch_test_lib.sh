@@ -10,7 +10,7 @@ train=(train --config launched.json --plan row_wise)
 
 # launch FLAGS… -- TRAIN…: starts tessera launch in the background; its output in files out and err.
 launch() {
-  "$tessera" launch "$@" >out 2>err &
+  env --default-signal=HUP "$tessera" launch "$@" >out 2>err &
   job=$!
 }
 
