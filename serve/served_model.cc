@@ -357,12 +357,12 @@ void ServedModel::PredictParts(Context& ctx, std::span<const Part> parts,
   scores.insert(scores.end(), some.data<float>(), some.data<float>() + some.numel());
 }
 
-// Throws if a mapped file was cut while its rows were read: the answer would be wrong.
-void ServedModel::CheckRows() const {
+std::string ServedModel::FileFailure() const {
   try {
     for (const void* mapping : mappings_) CheckMappedFile(mapping);
+    return "";
   } catch (const Error& error) {
-    throw BrokenModel(error.what());
+    return error.what();
   }
 }
 
@@ -388,7 +388,8 @@ std::vector<float> ServedModel::Predict(Context& ctx,
       batch = 0;
     }
   PredictParts(ctx, parts, scores);
-  CheckRows();
+  // Rows that were read from a file that was cut are wrong.
+  if (const std::string failure = FileFailure(); !failure.empty()) throw BrokenModel(failure);
   return scores;
 }
 

@@ -79,6 +79,9 @@ class ServedModel {
   std::chrono::system_clock::time_point written() const { return written_; }
   std::chrono::system_clock::time_point loaded() const { return loaded_; }
 
+  // Says which of its files was cut, or could not be read, since it was loaded, and its sizes: no
+  // request can be answered then. "" where all are whole. Costs a system call for each file.
+  std::string FileFailure() const;
   // Throws Error, saying what was expected, for a request that does not fit, and ReadOtherwise.
   void Check(const PredictRequest& request) const;
   // The answers to all examples of all requests, one example after the other, each of as many
@@ -103,7 +106,6 @@ class ServedModel {
     std::optional<int64_t> position = {};
   };
   static std::vector<Block> BlocksOf(const ModelSpec& spec);
-  void CheckRows() const;
   PackedBatch Pack(Context& ctx, std::span<const Part> parts) const;
   Tensor PackDense(Context& ctx, std::span<const Part> parts, int64_t batch) const;
   // Fills the batch's ids, as Row, its offsets, and the weights that ids came with, if any.

@@ -62,7 +62,8 @@ constexpr char kFooter[] =
     "413 its body is too large, as it comes or decoded; 415 a content type or a Content-Encoding "
     "that is not taken; 417 its Expect is not 100-continue; 431 its head is too large; 500 scores "
     "are not finite, or the model's files were cut; 503 too many requests or connections, or no "
-    "memory: try again (Retry-After says when); 504 it waited longer than --deadline\n"
+    "memory: try again (Retry-After says when), or a model is not ready, as its files were cut; "
+    "504 it waited longer than --deadline\n"
     "\n"
     "SIGHUP takes up the model that the directory then holds. Deltas of tessera export --delta "
     "are taken as they come into it, and so are versions that come into a folder of versions or "
@@ -97,28 +98,31 @@ sigset_t HoldSignals() {
   return signals;
 }
 
-// The next signal, or 0 when `pause` has passed; 0 ms is for ever.
+// The next signal, or 0 when `pause` has passed.
 int NextSignal(const sigset_t& signals, std::chrono::milliseconds pause) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(pause);
   const std::chrono::nanoseconds rest = pause - seconds;
   const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>(rest.count())};
-  const int signal =
-      pause.count() > 0 ? sigtimedwait(&signals, nullptr, &time) : sigwaitinfo(&signals, nullptr);
-  return std::max(signal, 0);
+  return std::max(sigtimedwait(&signals, nullptr, &time), 0);
 }
 
 // Returns when the server is to stop.
 void FollowSignals(const sigset_t& signals, ServedModels& models, serve::AccessLog* log,
                    std::chrono::milliseconds watch) {
-  for (;;) {
-    const int signal = NextSignal(signals, watch);
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kLookAtFiles{1000};
+  const auto pause = watch.count() > 0 ? std::min(watch, kLookAtFiles) : kLookAtFiles;
+  for (auto next = Clock::now() + watch;;) {
+    const int signal = NextSignal(signals, pause);
+    models.SayCutFiles();
     if (signal == SIGINT || signal == SIGTERM) return;
     if (signal == SIGUSR1) {
       if (log != nullptr) log->Reopen();
     } else if (signal == SIGHUP) {
       models.Reload();
-    } else if (watch.count() > 0) {
+    } else if (watch.count() > 0 && Clock::now() >= next) {
       models.Follow();
+      next = Clock::now() + watch;
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <utility>
 
 #include "cli/show/error_text.h"
 #include "cli/show/log.h"
@@ -246,6 +247,23 @@ void ServedModels::Follow() {
       NoteFailed(*models_[i], before, error);
     }
   }
+}
+
+void ServedModels::SayCutFiles() {
+  std::set<std::string> cut;
+  for (const auto& model : models_)
+    for (const serve::ServedVersion& version : model->versions()) {
+      const auto served = version.predictor->model();
+      const std::string failure = served->FileFailure();
+      if (failure.empty()) continue;
+      const std::string key = model->name() + " " + served->digest();
+      cut.insert(key);
+      if (cut_.contains(key)) continue;
+      NoteError(Format("{}; version {} of {} answers no request until a whole version is taken up",
+                       failure, served->spec().version, model->name()),
+                FieldsOf(*model));
+    }
+  cut_ = std::move(cut);
 }
 
 void ServedModels::NoteFailed(const ModelVersions& model, const std::string& before,

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class ServedModels {
   void Reload();
   // Tries what was wrong again where its files have changed, else after longer and longer pauses.
   void Follow();
+  // Says once, for each version whose files were cut since it was loaded, that it answers nothing.
+  void SayCutFiles();
   // Says which versions are not the newest that their directories hold, and why.
   void SayFailures() const;
   // Says which versions are served now. Any thread may call.
@@ -48,6 +51,7 @@ class ServedModels {
 
   std::vector<std::unique_ptr<serve::ModelVersions>> models_;
   std::vector<serve::RetryPauses> retries_;  // of each model
+  std::set<std::string> cut_;                // names and digests of versions whose files were cut
 };
 
 }  // namespace tessera::cli

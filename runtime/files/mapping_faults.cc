@@ -81,17 +81,23 @@ Slot* TakeSlot(uintptr_t begin, uintptr_t end, const std::string& path,
   return nullptr;
 }
 
+bool IsCut(const Slot& slot) { return slot.file && slot.file->BytesNow() < slot.file->bytes(); }
+
 [[noreturn]] void ThrowBroken(const Slot& slot) {
-  throw Error(Format("{}: it was cut, or could not be read, while it was in use", slot.path));
+  std::string sizes;
+  if (IsCut(slot))
+    sizes = Format(": it had {} bytes, and has {} now", slot.file->bytes(), slot.file->BytesNow());
+  throw Error(
+      Format("{}: it was cut, or could not be read, while it was in use{}", slot.path, sizes));
 }
 
 }  // namespace
 
 OpenedFile::~OpenedFile() { close(file_); }
 
-bool OpenedFile::IsCut() const {
+int64_t OpenedFile::BytesNow() const {
   struct stat info = {};
-  return fstat(file_, &info) == 0 && static_cast<int64_t>(info.st_size) < bytes_;
+  return fstat(file_, &info) == 0 ? static_cast<int64_t>(info.st_size) : bytes_;
 }
 
 std::shared_ptr<void> GuardMapping(void* begin, int64_t bytes, const std::string& path,
@@ -126,7 +132,7 @@ const void* GuardedMappingOf(const void* address) {
 void CheckMappedFile(const void* address) {
   const std::lock_guard lock(mutex);
   const Slot* const slot = Find(reinterpret_cast<uintptr_t>(address));
-  if (slot != nullptr && (slot->faulted || (slot->file && slot->file->IsCut()))) ThrowBroken(*slot);
+  if (slot != nullptr && (slot->faulted || IsCut(*slot))) ThrowBroken(*slot);
 }
 
 }  // namespace tessera

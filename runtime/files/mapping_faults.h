@@ -20,8 +20,8 @@ class OpenedFile {
 
   int number() const { return file_; }
   int64_t bytes() const { return bytes_; }  // when it was opened
-  // Whether it has fewer now. Costs a system call.
-  bool IsCut() const;
+  // Those that it has now; bytes() where nobody knows. Costs a system call.
+  int64_t BytesNow() const;
 
  private:
   int file_;
@@ -42,8 +42,8 @@ bool AnyMappingFaulted();
 // Throws Error, naming the file, if the guarded mapping that has this address has had a fault.
 void CheckMapping(const void* address);
 
-// Throws Error, naming the file, also if the file was cut since, with or without a fault: the last
-// page that is left of it ends in zeros. Costs a system call.
+// Throws Error, naming the file and its sizes, also if the file was cut since, with or without a
+// fault: the last page that is left of it ends in zeros. Costs a system call.
 void CheckMappedFile(const void* address);
 
 }  // namespace tessera

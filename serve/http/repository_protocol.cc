@@ -1,5 +1,6 @@
 #include "serve/http/repository_protocol.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/base/joined.h"
@@ -56,10 +57,18 @@ std::string IndexJson(const std::map<std::string, ModelVersions*>& models, std::
                    text.empty() ? "" : ",", QuotedJson(model), version, state, reason);
   };
   for (const auto& [name, model] : models) {
-    for (const int64_t version : ServedNumbers(*model)) add(name, version, "READY", "");
+    const std::vector<ServedVersion> served = model->versions();
+    for (const ServedVersion& version : served) {
+      const auto here = version.predictor->model();
+      if (here->FileFailure().empty())
+        add(name, here->spec().version, "READY", "");
+      else if (!ready)
+        add(name, here->spec().version, "UNAVAILABLE", "its files were cut");
+    }
     if (ready) continue;
     for (const BadVersion& bad : model->bad_versions())
-      add(name, bad.number, "UNAVAILABLE", "it cannot be loaded: the server's log says why");
+      if (std::ranges::find(served, bad.number, &ServedVersion::number) == served.end())
+        add(name, bad.number, "UNAVAILABLE", "it cannot be loaded: the server's log says why");
   }
   return "[" + text + "]";
 }

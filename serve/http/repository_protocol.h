@@ -17,7 +17,8 @@ namespace tessera::serve {
 
 // [{"name", "version": "3", "state": "READY", "reason": ""}, …] of the versions that are served,
 // and, unless the request's body is {"ready": true}, with the state UNAVAILABLE of those that
-// cannot be loaded. Throws Error for a body that is not {}, {"ready": …} or empty.
+// cannot be loaded or whose files were cut. Throws Error for a body that is not {}, {"ready": …} or
+// empty.
 std::string IndexJson(const std::map<std::string, ModelVersions*>& models, std::string_view body);
 // The versions that are served now, oldest first; deltas take them above the numbers of folders.
 std::vector<int64_t> ServedNumbers(const ModelVersions& model);

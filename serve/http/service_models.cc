@@ -13,6 +13,11 @@ namespace {
 
 constexpr char kMetricsType[] = "text/plain; version=0.0.4";
 
+// Throws HttpError (503) for a model that can answer no request.
+void CheckReady(const std::string& model, const std::string& failure) {
+  if (!failure.empty()) throw HttpError(503, Format("model '{}': {}", model, failure));
+}
+
 }  // namespace
 
 HttpResponse JsonResponse(std::string json) {
@@ -39,7 +44,9 @@ HttpResponse ServiceModels::Describe(const Route& route, const HttpRequest& requ
     case Action::kStatisticsOfAll:
       return JsonResponse(StatisticsOfAll());
     case Action::kLive:
+      return JsonResponse("{}");
     case Action::kReady:
+      for (const auto& [name, model] : models_) CheckReady(name, model->FileFailure());
       return JsonResponse("{}");
     default:
       return DescribeModel(route);
@@ -56,6 +63,7 @@ HttpResponse ServiceModels::DescribeModel(const Route& route) const {
       if (!route.version) return JsonResponse(StatisticsJson(StatisticsOf(model)));
       return JsonResponse(StatisticsJson({Statistics(model, *served)}));
     case Action::kModelReady:
+      CheckReady(model.name(), route.version ? served->FileFailure() : model.FileFailure());
       return JsonResponse("{}");
     default:
       return JsonResponse(ModelMetadataJson(model.name(), served->spec(), served->raw_rows().keys(),

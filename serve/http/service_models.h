@@ -35,7 +35,7 @@ class ServiceModels {
   [[noreturn]] static void ThrowNoVersion(const ModelVersions& model, const std::string& version);
 
   // Answers every route but inferences and those that load models. Throws HttpError (404) as Named
-  // and Chosen do.
+  // and Chosen do, and (503) where readiness is asked of a model whose files were cut.
   HttpResponse Describe(const Route& route, const HttpRequest& request) const;
 
  private:

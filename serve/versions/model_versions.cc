@@ -101,6 +101,13 @@ std::shared_ptr<Predictor> ModelVersions::WithNumber(int64_t number) const {
   return version == nullptr ? nullptr : version->predictor;
 }
 
+std::string ModelVersions::FileFailure() const {
+  std::string failure = current()->model()->FileFailure();
+  if (!failure.empty() || policy_.canary.version == 0) return failure;
+  const std::shared_ptr<Predictor> canary = WithNumber(policy_.canary.version);
+  return canary == nullptr ? "" : canary->model()->FileFailure();
+}
+
 std::shared_ptr<Predictor> ModelVersions::NextToAnswer() {
   if (policy_.canary.version != 0 && to_canary_.Next())
     if (std::shared_ptr<Predictor> canary = WithNumber(policy_.canary.version)) return canary;
@@ -165,7 +172,8 @@ ModelVersions::Loaded ModelVersions::LoadNewest(const std::vector<VersionFolder>
   for (const VersionFolder& folder : std::views::reverse(named)) try {
       if (std::ssize(loaded.good) == MostServed()) break;
       const ServedVersion* const there = FindNumber(served, folder.number);
-      auto predictor = there != nullptr ? there->predictor : Load(folder, before.get(), new_inputs);
+      const bool stays = there != nullptr && there->predictor->model()->FileFailure().empty();
+      auto predictor = stays ? there->predictor : Load(folder, before.get(), new_inputs);
       before = predictor->model();
       loaded.good.insert(loaded.good.begin(), {folder.number, std::move(predictor)});
     } catch (const Error& error) {
@@ -180,7 +188,8 @@ void ModelVersions::Use(Versions versions) {
     const std::lock_guard lock(mutex_);
     std::swap(versions_, versions);
     std::erase_if(versions, [&](const ServedVersion& before) {
-      return FindNumber(versions_, before.number) != nullptr;
+      const ServedVersion* const now = FindNumber(versions_, before.number);
+      return now != nullptr && now->predictor == before.predictor;
     });
     for (const ServedVersion& before : versions) {
       const DeltaCounts counts = before.predictor->delta_counts();

@@ -51,6 +51,9 @@ class ModelVersions {
   const std::string& directory() const { return directory_; }
   // The one that answers requests which name no version, but for the canary's share.
   std::shared_ptr<Predictor> current() const;
+  // Says why current() or the canary can answer no request, as a file of it was cut; "" where both
+  // can.
+  std::string FileFailure() const;
   // The one that answers the next request which names no version: current() or the canary.
   std::shared_ptr<Predictor> NextToAnswer();
   // The shadow, if it is to score the next request which names no version, too; or null.
@@ -94,8 +97,9 @@ class ModelVersions {
   int64_t MostServed() const {
     return policy_.numbers.empty() ? policy_.latest : std::ssize(policy_.numbers);
   }
-  // The newest so many of `named`: those that are served already, and others, which it loads. With
-  // `pass_over` older ones stand in for those that cannot be loaded, else it throws.
+  // The newest so many of `named`: those that are served already, unless their files were cut
+  // meanwhile, and others, which it loads. With `pass_over` older ones stand in for those that
+  // cannot be loaded, else it throws.
   Loaded LoadNewest(const std::vector<VersionFolder>& named, bool new_inputs, bool pass_over) const;
   // Serves the newest that can be loaded, then throws Error for those that cannot.
   void TakeUp(const std::vector<VersionFolder>& named, bool new_inputs);

@@ -98,12 +98,30 @@ serve cut --watch 50
 : >cut/weights-1.safetensors
 asked /v2/models/model/infer "$body"
 has answer "500 Internal Server Error"
-has answer "cut/weights-1.safetensors: it was cut, or could not be read, while it was in use"
+gone="cut/weights-1.safetensors: it was cut, or could not be read, while it was in use: it had"
+has answer "$gone $(stat -c %s model/weights-1.safetensors) bytes, and has 0 now"
 asked /v2/health/live
 has answer "200 OK"
+for path in /v2/health/ready /v2/models/model/ready /v2/models/model/versions/1/ready; do
+  asked $path
+  has answer "503 Service Unavailable"
+  has answer "$gone"
+done
+asked /v2/repository/index ""
+has answer '"state":"UNAVAILABLE","reason":"its files were cut"'
+asked /v2/repository/index '{"ready": true}'
+lacks answer '"version":"1"'
+eventually errors "$gone"
+has errors "has 0 now; version 1 of model answers no request until a whole version is taken up"
+sleep 0.3  # it looks some more times
+[ "$(grep -cF "$gone" errors)" -eq 1 ] || fail "it is not said once: $(cat errors)"
 cp -r model/. cut
 kill -HUP $server
 eventually served "took up version 3"
+asked /v2/health/ready
+has answer "200 OK"
+asked /v2/models/model/ready
+has answer "200 OK"
 asked /v2/models/model/infer "$body"
 has answer "200 OK"
 stop

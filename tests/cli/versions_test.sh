@@ -226,6 +226,27 @@ json index '[(v["version"], v["state"]) for v in d] == [("3", "READY"), ("5", "R
   ("4", "UNAVAILABLE")]'
 stopped
 
+# ---- weights that are cut while they are served: the version is not ready, and SIGHUP takes up the
+# one before it, then the same version again once its files are whole
+mkdir cut && cp -r models/3 among/5 cut
+serve a=cut --watch 0
+scored a 5
+is_ready() { curl -s -f -o answer "127.0.0.1:$port/v2/health/ready"; }
+is_ready || fail "not ready"
+: >cut/5/weights-5.safetensors
+is_ready && fail "ready without weights"
+eventually errors "has 0 now; version 5 of a answers no request until a whole version is taken up"
+kill -HUP $server
+eventually errors "version 5 cannot be loaded: cut/5/weights-5.safetensors: "
+scored a 3
+is_ready || fail "not ready with version 3"
+cp among/5/weights-5.safetensors whole && mv whole cut/5/weights-5.safetensors
+kill -HUP $server
+eventually served "took up version 5"
+scored a 5
+is_ready || fail "not ready again"
+stopped
+
 # ---- a version in a folder of another number: what is said can be done
 mkdir wrong && cp -r models/3 wrong/3 && cp -r models/3 wrong/8
 fails_saying "wrong/8: model.json says version 3: expected the number of its folder; $PWD/wrong/3 \
