@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "cli/launch/loss_text.h"
 #include "cli/launch/mpirun.h"
 #include "cli/launch/saved_training.h"
+#include "cli/launch/temporary_folder.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
@@ -56,14 +58,19 @@ std::string ReportsOf(const TrainWords& train) {
   return (folder / ("." + name.string() + ".launch")).string();
 }
 
-// Reports of one launch; their files go with it.
+// Reports of one launch; the folder goes with it, also one that a killed launch has left.
 class ReportsFolder {
  public:
   explicit ReportsFolder(const TrainWords& train)
-      : path_(Made(ReportsOf(train))), lock_(path_, OutputLock::Of::kFolder) {
+      : path_(Made(ReportsOf(train))), lock_(std::in_place, path_, OutputLock::Of::kFolder) {
     Clear();
   }
-  ~ReportsFolder() { Clear(); }
+  ~ReportsFolder() {
+    Clear();
+    lock_.reset();
+    std::error_code ignored;  // another launch may have it by now
+    fs::remove(path_, ignored);
+  }
   ReportsFolder(const ReportsFolder&) = delete;
   ReportsFolder& operator=(const ReportsFolder&) = delete;
   std::string Of(int start) const { return PathIn(path_, std::to_string(start)); }
@@ -82,7 +89,7 @@ class ReportsFolder {
   }
 
   const std::string path_;
-  OutputLock lock_;
+  std::optional<OutputLock> lock_;
 };
 
 class Launch {
@@ -203,6 +210,7 @@ int RunLaunch(const LaunchFlags& flags) {
   std::vector<HostSlots> hosts = HostsOf(flags);
   const TrainWords train = CheckedTrain(flags, RanksOf(hosts));
   FindMpirun();
+  CheckTemporaryFolder();
   WatchForInterrupt();
   return Launch(flags, std::move(hosts), train).Run();
 }

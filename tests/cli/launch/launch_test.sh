@@ -132,6 +132,11 @@ for _ in $(seq 1200); do
   sleep 0.1
 done
 kill -KILL "$victim" 2>/dev/null && fail "a rank outlives the launch"
+[ -d .orphans.launch ] || fail "no reports are left, whose taking over is tested"
+launch --ranks 2 -- "${train[@]}" --checkpoint orphans --overwrite
+ends 0
+lacks err "orphans.launch"
+[ ! -e .orphans.launch ] || fail "reports stayed: $(ls -a .orphans.launch)"
 
 # ---- what is refused before anything starts
 refused() { fails_saying "$@" && lacks err "launch: "; }
@@ -144,6 +149,14 @@ refused "train without --checkpoint: after the loss of a rank there would be not
   launch --ranks 2 -- train --config launched.json
 refused "--ranks among train's flags, where it means threads" \
   launch --ranks 2 "${given[@]}" --ranks 2
+for variable in OMPI_MCA_orte_tmpdir_base TMPDIR; do
+  (
+    unset OMPI_MCA_orte_tmpdir_base
+    export "$variable=$PWD/launched.json"
+    refused "$variable=$PWD/launched.json: Open MPI cannot keep its files there" \
+      launch --ranks 2 "${given[@]}"
+  ) || exit 1
+done
 refused "2 ranks are fewer than --min-ranks 3" launch --ranks 2 --min-ranks 3 "${given[@]}"
 refused "MLPerf's log is that of a run without restarts" launch --ranks 2 "${given[@]}" --mllog log
 refused "standard input can be read once" launch --ranks 2 "${given[@]}" --data -
