@@ -87,6 +87,8 @@ std::optional<RowInputs> WithWholeHistories(RowInputs inputs,
     cut = true;
   }
   if (!cut) return {};
+  for (CategoricalFeature& feature : inputs.features)  // no model embeds these
+    if (std::ranges::count(history, feature.name) > 0) feature.max_ids.reset();
   inputs.data.schema = std::make_shared<const DataSchema>(std::move(schema));
   return inputs;
 }
@@ -269,7 +271,7 @@ void Say(const RecallFlags& flags, const RecallOutcome& outcome) {
   if (outcome.popularity) add("popularity", *outcome.popularity);
   std::printf("%s\n", TextTable(rows).c_str());
   if (!outcome.popularity)
-    std::printf("no baselines: no feature of the query is in the table of the candidates\n");
+    std::printf("no baselines: no feature of the query is in a table of the candidates\n");
   if (outcome.left_out > 0)
     std::printf("left out %s without a candidate of their own\n",
                 Counted(outcome.left_out, "row").c_str());

@@ -14,11 +14,14 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::count(names, name) > 0;
 }
 
-const EmbeddingBagConfig& TableOf(const TrainConfig& config, const std::string& feature) {
-  const auto table = std::ranges::find_if(
-      config.tables, [&](const auto& t) { return Has(t.feature_names, feature); });
-  TESSERA_CHECK(table != config.tables.end(), "no table reads the feature '{}'", feature);
-  return *table;
+// The tables that read a feature, which have equally many rows.
+std::vector<const EmbeddingBagConfig*> TablesOf(const TrainConfig& config,
+                                                const std::string& feature) {
+  std::vector<const EmbeddingBagConfig*> tables;
+  for (const EmbeddingBagConfig& table : config.tables)
+    if (Has(table.feature_names, feature)) tables.push_back(&table);
+  TESSERA_CHECK(!tables.empty(), "no table reads the feature '{}'", feature);
+  return tables;
 }
 
 // A batch of the candidates [begin, end), whose other features are empty bags.
@@ -56,15 +59,17 @@ CatalogueFeatures CatalogueFeaturesOf(const TrainConfig& config) {
     throw Error(Format("model.candidate: expected one feature, whose ids are the catalogue, got {}",
                        config.model.candidate.size()));
   CatalogueFeatures features{.candidate = config.model.candidate[0], .history = {}};
-  const EmbeddingBagConfig& table = TableOf(config, features.candidate);
-  if (config.managed_collision.contains(table.name))
-    throw Error(
-        Format("table '{}': managed_collision beside a catalogue: its candidates are raw "
-               "ids, of which there is no list",
-               table.name));
-  features.items = table.num_embeddings;
+  const std::vector<const EmbeddingBagConfig*> tables = TablesOf(config, features.candidate);
+  for (const EmbeddingBagConfig* const table : tables)
+    if (config.managed_collision.contains(table->name))
+      throw Error(
+          Format("table '{}': managed_collision beside a catalogue: its candidates are raw "
+                 "ids, of which there is no list",
+                 table->name));
+  features.items = tables.front()->num_embeddings;
   for (const std::string& feature : config.model.query)
-    if (Has(table.feature_names, feature)) features.history.push_back(feature);
+    if (std::ranges::any_of(tables, [&](const auto* t) { return Has(t->feature_names, feature); }))
+      features.history.push_back(feature);
   return features;
 }
 

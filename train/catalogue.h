@@ -1,6 +1,6 @@
 #ifndef TESSERA_TRAIN_CATALOGUE_H_
 #define TESSERA_TRAIN_CATALOGUE_H_
-// All candidates of a two-tower model, embedded once: each id of the table that the candidate's
+// All candidates of a two-tower model, embedded once: each id of the tables that the candidate's
 // feature reads. A batch of queries is scored against all of them by one product.
 #include <cstdint>
 #include <string>
@@ -16,8 +16,8 @@ namespace tessera {
 // The feature whose ids are the candidates, and what a query says of them.
 struct CatalogueFeatures {
   std::string candidate;
-  int64_t items = 0;                 // rows of its table
-  std::vector<std::string> history;  // features of the query that are in the same table
+  int64_t items = 0;                 // rows of its tables
+  std::vector<std::string> history;  // features of the query that are in one of these tables
 };
 // Throws Error for a model that has no such catalogue: one that is no two_tower, has several
 // features of candidates, or takes raw ids as candidates.

@@ -70,6 +70,21 @@ python3 loops.py recall.json || fail "figures without the history"
 run 0 recall towers --data bags.txt --ahead 1 --at 3 --keep-history --json kept.json
 python3 loops.py kept.json keep || fail "figures with the history"
 
+# ---- a candidate that another table reads first, and positions with weights: the same histories
+python3 - <<'PY'
+import json
+
+config = json.load(open("towers.json"))
+config["tables"].insert(0, {"name": "others", "rows": 64, "dim": 16, "features": ["next"],
+                            "pooling": "SUM"})
+config["tables"][1]["pooling"] = "SUM"
+config["model"]["position_weights"] = {"history": 2}
+json.dump(config, open("positions.json", "w"))
+PY
+run 0 train --config positions.json --data bags.txt --train-rows 0:600 --checkpoint positions
+run 0 recall positions --data bags.txt --ahead 1 --at 3 --json positions.recall
+python3 loops.py positions.recall || fail "figures of a candidate in two tables"
+
 # ---- rows: the baselines know all histories; a row without a candidate is left out
 run 0 recall towers --data bags.txt --rows 590:601 --json some.json
 has out "left out 1 row without a candidate of their own"
