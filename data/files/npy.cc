@@ -65,7 +65,10 @@ class HeaderText {
 DType ParseType(std::string_view descr) {
   for (const auto& [dtype, name] : kTypes)
     if (name == descr) return dtype;
-  TESSERA_FAIL("expected elements <f4, <f8, <i4, <i8, <i2, |i1, |u1 or |b1, got '{}'", descr);
+  TESSERA_FAIL(
+      "expected elements <f4, <f8, <i4, <i8, <i2, |i1, |u1 or |b1, of which ids are <i4 or <i8 "
+      "(numpy's astype makes one of the other), got '{}'",
+      descr);
 }
 
 Shape ParseShape(HeaderText& text) {

@@ -6,7 +6,9 @@ namespace {
 
 constexpr KeyMeaning kMetricMeanings[] = {
     {"metrics", "The metrics of --metrics and --tensorboard, as TorchRec's MetricsConfig."},
-    {"metrics.rec_tasks", "The tasks. Without it: those of the model."},
+    {"metrics.rec_tasks",
+     "The tasks. Without it: those of the model; of a model without tasks, beside rec_metrics, "
+     "TorchRec's DefaultTask."},
     {"metrics.rec_tasks[].name", "The name of the task."},
     {"metrics.rec_tasks[].label_name", "The tensor of the labels: label_TASK."},
     {"metrics.rec_tasks[].prediction_name", "The tensor of the predictions: prediction_TASK."},
