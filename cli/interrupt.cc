@@ -57,12 +57,18 @@ void Handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
+// Whether SIGHUP was ignored when the program started. It is looked at before libraries are
+// initialized: UCX, which Open MPI 5 brings, then takes SIGHUP for itself.
+bool hangup_was_ignored = false;
+void LookAtHangup() {
+  struct sigaction now = {};
+  hangup_was_ignored = sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+[[gnu::used, gnu::section(".preinit_array")]] void (*const look_first)() = LookAtHangup;
+
 void HandleAll(void (*handler)(int)) {
-  for (const int signal : kSignals) {
-    struct sigaction now = {};
-    const bool ignored = sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
-    if (signal != SIGHUP || !ignored) Handle(signal, handler);
-  }
+  for (const int signal : kSignals)
+    Handle(signal, signal == SIGHUP && hangup_was_ignored ? SIG_IGN : handler);
 }
 
 int pipe_ends[2] = {-1, -1};  // from handlers to the thread that ends the process

@@ -125,8 +125,9 @@ void SayMetrics(const PredictFlags& flags, const PredictOutcome& outcome) {
     std::printf("%s\n", EvaluationTable(values, "the rows scored").c_str());
   else
     std::printf("%s%s: AUC %s, log-loss %s, normalized entropy %s, calibration %s\n",
-                examples.c_str(), CountedText(outcome).c_str(), Fixed(values.auc, 6).c_str(), Fixed(values.log_loss, 6).c_str(),
-                Fixed(values.normalized_entropy, 4).c_str(), Fixed(values.calibration, 4).c_str());
+                examples.c_str(), CountedText(outcome).c_str(), Fixed(values.auc, 6).c_str(),
+                Fixed(values.log_loss, 6).c_str(), Fixed(values.normalized_entropy, 4).c_str(),
+                Fixed(values.calibration, 4).c_str());
 }
 
 void Say(const PredictFlags& flags, const PredictOutcome& outcome) {

@@ -21,7 +21,6 @@
 #include "serve/http/shadow_traffic.h"
 
 namespace tessera::serve {
-namespace {
 
 // Threads that run what is posted to them, in the order of posting. Unlike those of asio's
 // thread_pool all begin, or an Error says why one cannot: a pool that has begun in part waits for
@@ -52,6 +51,8 @@ class WorkThreads {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> open_;
   std::vector<std::thread> threads_;
 };
+
+namespace {
 
 // Larger bodies and answers are read and written by threads of their own: they would hold up the
 // small ones of a thread that moves bytes.
