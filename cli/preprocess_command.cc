@@ -61,7 +61,9 @@ constexpr char kPreprocessFooter[] =
     "the others, for evaluation. Without --shuffle rows stay in their order; \"shuffle\" of a "
     "configuration mixes them while training. Until the output is whole, rows that are shuffled "
     "lie "
-    "beside it: their numbers, 8 bytes for each id, and 16 for each bag.\n"
+    "beside it: their numbers, 8 bytes for each id, and 16 for each bag. With --overwrite the "
+    "earlier "
+    "rows stay whole until the new ones are.\n"
     "Without --config, the first pass writes the rows as columns into a folder inside the output, "
     "which takes about the space of the text and is removed in the end. Memory stays near "
     "--memory-mib.\n";

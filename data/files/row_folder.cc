@@ -1,7 +1,5 @@
 #include "data/files/row_folder.h"
 
-#include "data/files/row_shard.h"
-
 namespace tessera {
 namespace {
 
@@ -39,12 +37,11 @@ StoredParts MapRowFolder(const std::string& folder) {
 // ---- writing
 
 RowFolderWriter::RowFolderWriter(const std::string& folder, const RowFolderOptions& options)
-    : ctx_({.threads = 1}), folder_(folder), options_(options) {
+    : ctx_({.threads = 1}), options_(options), output_(folder) {
   TESSERA_CHECK_GT(options.shard_rows, 0, "rows of a shard");
-  index_.dense_columns = options.dense_columns;
-  index_.features = options.features;
-  index_.made = options.made;
-  ClearRowFolder(folder);
+  output_.index().dense_columns = options.dense_columns;
+  output_.index().features = options.features;
+  output_.index().made = options.made;
 }
 
 void RowFolderWriter::Append(const StoredRow& row) {
@@ -66,12 +63,11 @@ Tensor RowFolderWriter::Ids() const {
 void RowFolderWriter::WriteShard() {
   const auto rows = static_cast<int64_t>(labels_.size());
   const Tensor ids = options_.id_type == DType::kI32 ? Ids<int32_t>() : Ids<int64_t>();
-  WriteRowShard(
-      ctx_, folder_, rows,
+  output_.WriteShard(
+      ctx_, rows,
       {{kDenseName, Tensor::Borrow(dense_.data(), {rows, options_.dense_columns}, DType::kF32)},
        {kIdsName, ids},
-       {kLabelsName, Tensor::Borrow(labels_.data(), {rows}, DType::kF32)}},
-      index_);
+       {kLabelsName, Tensor::Borrow(labels_.data(), {rows}, DType::kF32)}});
   dense_.clear();
   ids_.clear();
   labels_.clear();
@@ -79,7 +75,7 @@ void RowFolderWriter::WriteShard() {
 
 void RowFolderWriter::Finish() {
   if (!labels_.empty()) WriteShard();
-  WriteRowFolderIndex(folder_, index_);
+  output_.Commit();
 }
 
 }  // namespace tessera

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "data/files/row_folder_index.h"
+#include "data/files/row_shard.h"
 #include "data/files/row_writer.h"
 #include "data/files/stored_rows.h"
 #include "runtime/tensor.h"
@@ -33,7 +34,7 @@ struct RowFolderOptions {
 
 class RowFolderWriter final : public RowWriter {
  public:
-  // Makes the folder; one that holds rows already loses them. Throws Error when it can't.
+  // Makes the folder; rows that are whole in it stay until Finish. Throws Error when it can't.
   RowFolderWriter(const std::string& folder, const RowFolderOptions& options);
 
   void Append(const StoredRow& row) override;
@@ -45,9 +46,8 @@ class RowFolderWriter final : public RowWriter {
   Tensor Ids() const;
 
   Context ctx_;
-  std::string folder_;
   RowFolderOptions options_;
-  RowFolderIndex index_;
+  RowFolderOutput output_;
   std::vector<float> dense_, labels_;  // of the shard under way
   std::vector<int64_t> ids_;
 };

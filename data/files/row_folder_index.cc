@@ -1,6 +1,8 @@
 #include "data/files/row_folder_index.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include "data/schema/data_schema_json.h"
 #include "data/schema/utf8.h"
@@ -13,12 +15,23 @@
 namespace tessera {
 namespace {
 
+namespace fs = std::filesystem;
+
 using internal::Json;
 using internal::JsonObject;
 using internal::ThrowExpected;
 
 constexpr char kFormat[] = "tessera rows";
 constexpr char kIndex[] = "index.json";
+
+// Whether a file that may be an index is one of rows; a checkpoint of ranks has an index, too.
+bool SaysRows(const std::string& path) {
+  try {
+    return ReadTextFile(path).find(Format("\"{}\"", kFormat)) != std::string::npos;
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 // ---- to JSON
 
@@ -135,13 +148,30 @@ RowFolderIndex ParseIndex(const Json& json) {
 
 std::string RowShardName(size_t shard) { return Format("rows-{:05}.safetensors", shard); }
 
+bool IsRowShardName(std::string_view name) {
+  constexpr std::string_view kBegin = "rows-", kEnd = ".safetensors";
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return false;
+  name.remove_prefix(kBegin.size());
+  name.remove_suffix(std::min(kEnd.size(), name.size()));
+  return name.size() >= 5 && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool HasRowFolderIndex(const std::string& folder) {
+  std::error_code error;
+  return fs::exists(PathIn(folder, kIndex), error) || error;
+}
+
 bool IsRowFolder(const std::string& path) {
-  return std::filesystem::exists(PathIn(path, RowShardName(0)));
+  std::error_code error;
+  if (fs::exists(PathIn(path, RowShardName(0)), error)) return true;
+  for (const fs::directory_entry& file : fs::directory_iterator(path, error))
+    if (IsRowShardName(file.path().filename().string())) return true;
+  return fs::is_regular_file(PathIn(path, kIndex), error) && SaysRows(PathIn(path, kIndex));
 }
 
 RowFolderIndex ReadRowFolderIndex(const std::string& folder) {
   const std::string path = PathIn(folder, kIndex);
-  if (!std::filesystem::exists(path))
+  if (!HasRowFolderIndex(folder))
     throw Error(
         Format("{}: it has no {}: the writing of its rows was never finished", folder, kIndex));
   try {
@@ -154,15 +184,6 @@ RowFolderIndex ReadRowFolderIndex(const std::string& folder) {
 void WriteRowFolderIndex(const std::string& folder, const RowFolderIndex& index) {
   ReplaceTextFile(PathIn(folder, kIndex), internal::Sealed(ToJson(index)).dump(1) + "\n");
   SyncFolder(folder);
-}
-
-void ClearRowFolder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw Error(Format("{}: cannot be made: {}", folder, error.message()));
-  std::filesystem::remove(PathIn(folder, kIndex), error);
-  for (size_t old = 0; std::filesystem::remove(PathIn(folder, RowShardName(old)), error); ++old) {
-  }
 }
 
 }  // namespace tessera

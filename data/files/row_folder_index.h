@@ -7,10 +7,11 @@
 //
 // made: how, for people to read. crc32: of each MiB of a tensor, 8 hexadecimal digits, one after
 // the other; checked before the MiB is first used. index.json is written last, and its rename is
-// the commit: a folder without it was never finished.
+// the commit: a folder without it was never finished (row_shard.h).
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,20 +39,20 @@ struct RowFolderIndex {
   int64_t version() const { return schema == nullptr ? 1 : 2; }
 };
 
-// The name of a shard's file.
+// The usual name of a shard's file, and whether a name is one.
 std::string RowShardName(size_t shard);
+bool IsRowShardName(std::string_view name);
 
-// Whether the path is such a folder of some rows, finished or not.
+// Whether the path is such a folder of some rows, finished or not, with all its shards or not.
 bool IsRowFolder(const std::string& path);
+// Whether the folder has an index, of whatever content.
+bool HasRowFolderIndex(const std::string& folder);
 
 // Throws Error, naming the file, for an index that is missing or does not say what was expected.
 RowFolderIndex ReadRowFolderIndex(const std::string& folder);
 
 // The commit. Throws Error when it can't be written.
 void WriteRowFolderIndex(const std::string& folder, const RowFolderIndex& index);
-
-// Makes the folder; one that holds rows already loses them. Throws Error when it can't.
-void ClearRowFolder(const std::string& folder);
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_FILES_ROW_FOLDER_INDEX_H_

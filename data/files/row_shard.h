@@ -1,6 +1,7 @@
 #ifndef TESSERA_DATA_FILES_ROW_SHARD_H_
 #define TESSERA_DATA_FILES_ROW_SHARD_H_
-// One shard of a row folder: a safetensors file, written with checksums and mapped to be read.
+// Shards of a row folder: safetensors files with checksums, written all together, and mapped to be
+// read one by one.
 #include <map>
 #include <memory>
 #include <string>
@@ -13,10 +14,43 @@
 
 namespace tessera {
 
-// Writes the tensors as the next shard of the folder and adds it to the index. Throws Error when it
-// can't. REQUIRES: contiguous tensors of the host.
-void WriteRowShard(Context& ctx, const std::string& folder, int64_t rows,
-                   std::map<std::string, Tensor> tensors, RowFolderIndex& index);
+// Writes a row folder, shard by shard. Rows that are whole in the folder stay readable until
+// Commit:
+//
+//   1. the new shards are `.new-1-rows-00000.safetensors`, … beside them
+//   2. the rename of an index that names these is the commit; the old shards are removed
+//   3. hard links give the new shards their usual names, a second index names them by these, and
+//      the first names go
+//
+// A crash leaves the old rows, or the new ones, maybe with files that the index does not name; the
+// next writer removes those. Where step 3 fails (no hard links, a full disk), the first names stay.
+// A folder without an index gets shards of the usual names at once. One thread at a time.
+class RowFolderOutput {
+ public:
+  // Makes the folder. Throws Error when it can't.
+  explicit RowFolderOutput(const std::string& folder);
+  ~RowFolderOutput();  // without Commit, shards beside those of whole rows go
+  RowFolderOutput(const RowFolderOutput&) = delete;
+  RowFolderOutput& operator=(const RowFolderOutput&) = delete;
+
+  // It is written down by Commit; WriteShard adds shards and their rows.
+  RowFolderIndex& index() { return index_; }
+  // Writes the tensors as the next shard. Throws Error when it can't. REQUIRES: contiguous tensors
+  // of the host.
+  void WriteShard(Context& ctx, int64_t rows, std::map<std::string, Tensor> tensors);
+  // Makes the rows those of the folder. Throws Error when it can't; earlier rows are then there.
+  void Commit();
+
+ private:
+  // The file of a shard while it is written.
+  std::string PathOf(const RowShard& shard) const;
+  void RemoveAllBut(const RowFolderIndex& named) const;
+  void TakeUsualNames();
+
+  std::string folder_, prefix_;  // of shards' first names; "" where these are the usual ones
+  RowFolderIndex index_;
+  bool committed_ = false;
+};
 
 class MappedRowShard {
  public:

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "data/files/bag_folder.h"
-#include "data/files/row_shard.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
@@ -77,20 +76,20 @@ void BagFolderWriter::Bags::Clear() {
 BagFolderWriter::BagFolderWriter(const std::string& folder, std::shared_ptr<const RowRules> rules,
                                  const std::vector<CategoricalFeature>& features,
                                  const BagFolderOptions& options)
-    : ctx_({.threads = 1}), folder_(folder), rules_(std::move(rules)), options_(options) {
+    : ctx_({.threads = 1}), rules_(std::move(rules)), options_(options), output_(folder) {
   TESSERA_CHECK_GT(options.shard_rows, 0, "rows of a shard");
   TESSERA_CHECK_GT(options.shard_bytes, 0, "bytes of a shard");
   options_.shard_bytes = std::min(options.shard_bytes, kMaxShardBytes);
-  index_.schema = std::make_shared<const DataSchema>(Spelled(rules_->schema(), features));
-  index_.dense_columns = index_.schema->dense_size();
-  index_.made = options.made;
+  RowFolderIndex& index = output_.index();
+  index.schema = std::make_shared<const DataSchema>(Spelled(rules_->schema(), features));
+  index.dense_columns = index.schema->dense_size();
+  index.made = options.made;
   for (const CategoricalFeature& feature : features) {
     const int64_t rows = CheckedHashSize(feature);
-    index_.features.push_back({feature.name, rows, rows == 0});
+    index.features.push_back({feature.name, rows, rows == 0});
     bags_.push_back(
         {.name = feature.name, .wide = rows == 0 || rows > std::numeric_limits<int32_t>::max()});
   }
-  ClearRowFolder(folder);
 }
 
 void BagFolderWriter::AppendRow(const RowBlock& block, int64_t row) {
@@ -131,7 +130,7 @@ void BagFolderWriter::WriteShard() {
     if (rules_->features()[f].entry.weighted())
       tensors[bag_folder::kWeights + bags.name] = Borrowed(bags.weights, {bags.offsets.back()});
   }
-  WriteRowShard(ctx_, folder_, rows_, std::move(tensors), index_);
+  output_.WriteShard(ctx_, rows_, std::move(tensors));
   rows_ = bytes_ = 0;
   dense_.clear();
   labels_.clear();
@@ -142,7 +141,7 @@ void BagFolderWriter::WriteShard() {
 
 void BagFolderWriter::Finish() {
   if (rows_ > 0) WriteShard();
-  WriteRowFolderIndex(folder_, index_);
+  output_.Commit();
 }
 
 }  // namespace tessera

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/batch_builder.h"
-#include "data/files/row_folder_index.h"
+#include "data/files/row_shard.h"
 #include "data/rows/row_block.h"
 #include "data/rows/row_rules.h"
 #include "runtime/context.h"
@@ -24,8 +24,8 @@ struct BagFolderOptions {
 
 class BagFolderWriter {
  public:
-  // Makes the folder; one that holds rows already loses them. Throws Error when it can't. REQUIRES:
-  // rules that were made for these features.
+  // Makes the folder; rows that are whole in it stay until Finish. Throws Error when it can't.
+  // REQUIRES: rules that were made for these features.
   BagFolderWriter(const std::string& folder, std::shared_ptr<const RowRules> rules,
                   const std::vector<CategoricalFeature>& features, const BagFolderOptions& options);
 
@@ -53,10 +53,9 @@ class BagFolderWriter {
   void WriteShard();
 
   Context ctx_;
-  std::string folder_;
   std::shared_ptr<const RowRules> rules_;
   BagFolderOptions options_;
-  RowFolderIndex index_;
+  RowFolderOutput output_;
   int64_t rows_ = 0, bytes_ = 0;  // of the shard under way
   std::vector<float> dense_, labels_, weight_;
   std::vector<int64_t> time_;

@@ -72,7 +72,7 @@ class RowsParser {
     for (const auto& [reason, count] : reader.skipped()) report_.skipped[reason] += count;
   }
 
-  // Earlier rows of the folder go only when there is something to write.
+  // The folder is made only when there is something to write.
   void Write(const RowBlock& block, bool shuffled) {
     if (block.rows() == 0) return;
     if (writer_ == nullptr)

@@ -78,6 +78,58 @@ printf '\x55' | dd of=rows/rows-00001.safetensors bs=1 seek=3000 conv=notrunc 2>
 fails_saying "rows-00001.safetensors: tensor" inspect rows
 fails_saying "are not what was written" train --config small.json --data rows
 
+# ---- rows that are replaced stay until the new ones are whole: a bad line, an input that cannot be
+# read, files that may not grow, a kill. What a kill leaves of new ones goes with the next run.
+run 0 preprocess more.tsv.gz -o kept --shard-rows 300
+find kept -type f -exec sha256sum {} + | sort >kept_before
+# stays WHAT [HIDDEN]: the folder has its rows, and so many hidden files.
+stays() {
+  find kept -type f ! -name '.*' -exec sha256sum {} + | sort | cmp - kept_before ||
+    fail "$1: earlier rows are lost: $(ls -A kept)"
+  [ "$(find kept -type f -name '.*' | wc -l)" -eq "${2:-0}" ] || fail "$1: $(ls -A kept)"
+  run 0 inspect kept
+  has out "1,000 rows in 4 shards, "
+}
+: >empty.tsv
+(head -3 rows.tsv; echo "not a row") >ends_badly.tsv
+for inputs in "rows.tsv ends_badly.tsv" "rows.tsv not_there.tsv" "empty.tsv"; do
+  # shellcheck disable=SC2086
+  run 1 preprocess $inputs -o kept --shard-rows 1000 --overwrite
+  stays "$inputs"
+done
+cat >kept.json <<'EOF'
+{"tables": [{"name": "a", "rows": 50, "dim": 4, "features": ["x"]}],
+ "model": {"type": "dlrm", "dense_in": 1, "dense_arch": [8, 4], "over_arch": [16, 1]},
+ "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "adam", "lr": 0.01}},
+ "data": {"format": "csv", "labels": ["y"], "dense": ["d"]}}
+EOF
+(echo "y,d,x"; for row in $(seq 5000); do echo "1,0.5,$row"; done) >kept.csv
+(cat kept.csv; echo "1,0.5") >bad.csv
+into_kept=(-o kept --shard-rows 1000 --overwrite)
+run 1 preprocess --config kept.json bad.csv "${into_kept[@]}"
+stays "a bad line of a schema"
+(trap "" XFSZ; ulimit -f 40; "$tessera" preprocess --config kept.json kept.csv -o kept --overwrite \
+  >out 2>err)
+[ $? -eq 1 ] || fail "files that may not grow: $(cat err)"
+has err "File too large"
+stays "files that may not grow"
+mkfifo slow
+"$tessera" preprocess --config kept.json slow "${into_kept[@]}" >out 2>err &
+killed=$!
+(cat kept.csv; while tail -n +2 kept.csv; do :; done) >slow 2>/dev/null &
+feeds=$!
+until ls kept/.new-1-rows-* >/dev/null 2>&1; do
+  kill -0 $killed 2>/dev/null || fail "it ended by itself: $(cat err)"
+done
+kill -9 $killed
+wait $killed $feeds 2>/dev/null
+find kept -name '.*' -type f ! -name '.new-1-rows-*' -delete  # its lock, and a file under way
+ls kept/.new-1-rows-* >/dev/null || fail "a kill left nothing: $(ls -A kept)"
+stays "a kill" "$(ls kept/.new-1-rows-* | wc -l)"
+run 0 preprocess --config kept.json kept.csv "${into_kept[@]}"
+run 0 preprocess --config kept.json kept.csv -o fresh --shard-rows 1000
+diff -r kept fresh || fail "replaced rows are others than new ones"
+
 # ---- one shard is missing, or cut short; one day of npy files is bad (the shards read before it
 # are given back)
 cp -r rows cut && rm cut/rows-00001.safetensors

@@ -5,10 +5,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "data/files/data_files.h"
 #include "data/files/npy_rows.h"
 #include "data/files/row_folder.h"
+#include "data/files/row_shard.h"
+#include "runtime/files/files.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {
@@ -148,6 +151,64 @@ TEST(RowFolder, WritingAgainReplacesAllOfIt) {
   const std::string folder = WriteFolder("again", 10);
   ExpectRows(MapRowFolder(folder), 10);
   EXPECT_FALSE(std::filesystem::exists(folder + "/rows-00002.safetensors"));
+}
+
+std::set<std::string> NamesIn(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    names.insert(file.path().filename().string());
+  return names;
+}
+
+TEST(RowFolder, RowsStayUntilOthersAreWhole) {
+  const std::string folder = WriteFolder("stay", 20);
+  const std::set<std::string> before = NamesIn(folder);
+  {
+    RowFolderWriter writer(
+        folder,
+        {.dense_columns = kDense, .features = {{"cat_0", 100}, {"cat_1", 0}}, .shard_rows = 7});
+    for (int64_t row = 0; row < 15; ++row)
+      writer.Append({.label = 0, .dense = DenseOf(row), .ids = IdsOf(row)});
+    EXPECT_GT(NamesIn(folder).size(), before.size());
+    ExpectRows(MapRowFolder(folder), 20);
+  }
+  EXPECT_EQ(NamesIn(folder), before);
+  ExpectRows(MapRowFolder(folder), 20);
+}
+
+// A crash right behind the commit, or a file system without hard links, leaves shards of the names
+// under which they were written.
+TEST(RowFolder, ShardsOfOtherNamesAreReadAndReplaced) {
+  const std::string folder = WriteFolder("named", 20);
+  RowFolderIndex index = ReadRowFolderIndex(folder);
+  const std::set<std::string> usual = NamesIn(folder);
+  for (RowShard& shard : index.shards) {
+    const std::string name = ".new-1-" + shard.file;
+    std::filesystem::copy(PathIn(folder, shard.file), PathIn(folder, name));
+    shard.file = name;
+  }
+  WriteRowFolderIndex(folder, index);
+  std::filesystem::remove(folder + "/rows-00000.safetensors");
+  EXPECT_TRUE(IsRowFolder(folder));
+  ExpectRows(MapRowFolder(folder), 20);
+  {
+    const RowFolderOutput output(folder);
+    EXPECT_EQ(NamesIn(folder).size(), index.shards.size() + 1);
+    ExpectRows(MapRowFolder(folder), 20);
+  }
+  WriteFolder("named", 20);
+  EXPECT_EQ(NamesIn(folder), usual);
+  ExpectRows(MapRowFolder(folder), 20);
+}
+
+TEST(RowFolder, OneWithoutItsFirstShardIsOne) {
+  const std::string folder = WriteFolder("first", 20);
+  for (const int shard : {0, 1, 2}) {
+    std::filesystem::remove(PathIn(folder, RowShardName(static_cast<size_t>(shard))));
+    EXPECT_TRUE(IsRowFolder(folder));
+    EXPECT_EQ(ErrorOf([&] { MapRowFolder(folder); }).find(folder + "/rows-00000.safetensors: "),
+              0u);
+  }
 }
 
 TEST(RowFolder, OneNeverFinishedIsAnError) {

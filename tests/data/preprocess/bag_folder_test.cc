@@ -9,6 +9,7 @@
 #include "data/files/row_folder.h"
 #include "data/files/row_shard.h"
 #include "runtime/files/files.h"
+#include "runtime/files/safetensors.h"
 #include "tests/data/preprocess/testing/parsed_text.h"
 #include "tests/data/testing/same_batch.h"
 
@@ -140,12 +141,12 @@ TEST(BagFolder, OffsetsThatDoNotRiseAreErrors) {
     auto tensors = ReadSafetensors(ctx, shard).tensors;
     tensors.at("offsets/seen").data<int32_t>()[place] = offset;
     const std::string other = TempPath("other");
-    ClearRowFolder(other);
-    RowFolderIndex written = index;
-    written.shards.clear();
-    written.rows = 0;
-    WriteRowShard(ctx, other, 30, tensors, written);
-    WriteRowFolderIndex(other, written);
+    RowFolderOutput output(other);
+    output.index() = index;
+    output.index().shards.clear();
+    output.index().rows = 0;
+    output.WriteShard(ctx, 30, tensors);
+    output.Commit();
     const StoredBags rows = MapBagFolders({other}, Schema(), kFeatures);
     rows.Gather(ctx, std::vector<int64_t>{15});
     const std::string text = ErrorOf([&] { All(ctx, rows); });
