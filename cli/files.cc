@@ -46,7 +46,8 @@ bool IsWritableStream(const std::string& path) {
 }  // namespace
 
 void CheckIsNoDirectory(const std::string& path) {
-  if (std::filesystem::is_directory(path))
+  std::error_code error;  // of what is no directory either
+  if (std::filesystem::is_directory(path, error))
     throw Error(Format("{}: cannot be written: it is a directory", path));
 }
 
@@ -54,7 +55,7 @@ void CheckWritable(const std::string& path) {
   if (path.empty()) return;
   CheckIsNoDirectory(path);
   if (IsWritableStream(path)) return;
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::filesystem::path parent = std::filesystem::path(WrittenPath(path)).parent_path();
   std::error_code error;
   std::filesystem::create_directories(parent, error);
   if (error) CheckMayBeWritten(path);  // names the folder in which none can be made
@@ -64,7 +65,7 @@ void CheckWritable(const std::string& path) {
 void CheckMayBeWritten(const std::string& path) {
   namespace fs = std::filesystem;
   if (path.empty() || IsWritableStream(path)) return;
-  fs::path folder = fs::absolute(path).lexically_normal().parent_path();
+  fs::path folder = fs::absolute(WrittenPath(path)).lexically_normal().parent_path();
   std::error_code ignored;
   while (!fs::exists(folder, ignored) && folder.has_relative_path()) folder = folder.parent_path();
   if (!fs::is_directory(folder, ignored))

@@ -24,13 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSuffix = ".tmp";
 constexpr size_t kRandomDigits = 16;
 
-std::string TargetOf(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_symlink(path, error)) return path;
-  const fs::path target = fs::weakly_canonical(path, error);
-  return error ? path : target.string();
-}
-
 std::string NameBeside(const std::string& target) {
   std::random_device random;
   const uint64_t number = static_cast<uint64_t>(random()) << 32 | random();
@@ -73,13 +66,31 @@ bool IsStream(const std::string& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
+std::string WrittenPath(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code error;
+  fs::path target = path;
+  for (int links = 0; fs::is_symlink(target, error); ++links) {
+    if (links == kMostLinks)
+      throw Error(Format("{}: cannot be written: {}", path, std::strerror(ELOOP)));
+    const fs::path next = fs::read_symlink(target, error);
+    if (error) break;
+    target = target.parent_path() / next;
+  }
+  const std::string folder = FolderOf(target.string());
+  if (target != path && !fs::exists(folder, error) && !error)
+    throw Error(Format("{}: cannot be written: it is a link to {}, but there is no folder {}", path,
+                       target.string(), folder));
+  return target.string();
+}
+
 AtomicFile::AtomicFile(const std::string& path) : path_(path), file_(nullptr, std::fclose) {
   if (IsStream(path)) {
     file_.reset(std::fopen(path.c_str(), "ab"));  // appends, as a shell's >> does
     if (file_ == nullptr) Fail();
     return;
   }
-  target_ = TargetOf(path);
+  target_ = WrittenPath(path);
   Open();
 }
 

@@ -4,7 +4,7 @@
 // `path`, a name that no other writer has, synced, renamed, and its folder is synced. Of two
 // writers of one path the later rename counts; neither's bytes get into the other's file.
 //
-// A stream is added to. A link's target is replaced, not the link. One thread at a time.
+// A stream is added to. A link's target is replaced or made, not the link. One thread at a time.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -15,6 +15,11 @@ namespace tessera {
 // Whether somebody reads along what is written there, so that another file in its place would not
 // reach him, and nothing of it is lost: a pipe, a terminal, /dev/stdout wherever it goes.
 bool IsStream(const std::string& path);
+
+// The file that is written where `path` is an output: what its links end at, which may not be
+// there, or the path itself. Throws Error, naming both, for a link into a folder that is not there,
+// and for links in a circle.
+std::string WrittenPath(const std::string& path);
 
 class AtomicFile {
  public:

@@ -48,7 +48,8 @@ std::string Named(const std::string& holder) {
 
 std::string LockPath(const std::string& path, OutputLock::Of of) {
   if (of == OutputLock::Of::kFolder) return PathIn(path, kFolderLock);
-  return PathIn(FolderOf(path), "." + fs::path(path).filename().string() + ".lock");
+  const std::string written = WrittenPath(path);
+  return PathIn(FolderOf(written), "." + fs::path(written).filename().string() + ".lock");
 }
 
 // Whether the path still names the open file: its last holder may have removed it.
@@ -71,16 +72,17 @@ std::string MakeFolder(const std::string& path) {
 }  // namespace
 
 OutputLock::OutputLock(const std::string& path, Of of) {
-  const std::string name = fs::path(path).filename().string();
   if (of == Of::kFolder) made_folder_ = MakeFolder(path);
   lock_path_ = LockPath(path, of);
   Take(path);
   internal::AddUnfinished(lock_path_);
   if (!made_folder_.empty()) internal::AddUnfinished(made_folder_);
-  if (of == Of::kFolder)
+  if (of == Of::kFolder) {
     RemoveLeftovers(path);
-  else
-    RemoveLeftovers(FolderOf(path), name);
+  } else {
+    const std::string written = WrittenPath(path);
+    RemoveLeftovers(FolderOf(written), fs::path(written).filename().string());
+  }
 }
 
 OutputLock::OutputLock(OutputLock&& other) noexcept

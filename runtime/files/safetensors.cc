@@ -351,7 +351,7 @@ void WriteSafetensors(const std::string& path, const StreamedSafetensors& conten
                       const SafetensorsChecksum* checksum) {
   AtomicFile file(path);
   try {
-    if (!IsStream(path)) CheckFileFits(path, SumOfBytes(content));
+    if (!IsStream(path)) CheckFileFits(WrittenPath(path), SumOfBytes(content));
     WriteOpened(file.stream(), content, checksum);
   } catch (const std::exception& error) {
     TESSERA_FAIL("{}: cannot be written: {}", path, error.what());

@@ -169,6 +169,31 @@ for target in killed.safetensors "killed --incremental"; do
 done
 [ "$(cat note.safetensors.tmp)" = mine ] || fail "it removed a file that it did not make"
 
+# ---- a link is written through, also one whose target is not there yet; not into a missing folder,
+# nor round in a circle
+mkdir elsewhere linked
+echo old >elsewhere/there.tsv
+ln -s ../elsewhere/there.tsv linked/there
+ln -s ../elsewhere/new.tsv linked/new
+ln -s new linked/twice
+ln -s ../nowhere/new.tsv linked/lost
+ln -s circle linked/circle
+run 0 generate --rows 5 linked/there --overwrite
+run 0 generate --rows 5 linked/twice
+cmp elsewhere/there.tsv elsewhere/new.tsv || fail "another file: $(ls -l linked elsewhere)"
+for link in there new twice; do [ -L linked/$link ] || fail "$link: it is no link any more"; done
+fails_saying "linked/twice: a file is there, which this command did not begin from" generate \
+  --rows 5 linked/twice
+fails_saying "linked/lost: cannot be written: it is a link to linked/../nowhere/new.tsv, but there \
+is no folder linked/../nowhere" generate --rows 5 linked/lost
+fails_saying "linked/circle: cannot be written: Too many levels of symbolic links" generate \
+  --rows 5 linked/circle
+rm elsewhere/new.tsv
+fails_saying "this command is told to write it twice" train --config small.json \
+  --checkpoint linked/twice --metrics linked/new
+[ "$(ls -A elsewhere linked | tr '\n' ' ')" = \
+  "elsewhere: there.tsv  linked: circle lost new there twice " ] || fail "$(ls -A elsewhere linked)"
+
 # ---- "-" is no file: it would be made beside the command
 for output in "generate -" "train --config small.json --json -"; do
   # shellcheck disable=SC2086

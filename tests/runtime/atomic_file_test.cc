@@ -67,6 +67,21 @@ TEST_F(AtomicFileTest, LinksAndStreamsAreWrittenThrough) {
   ReplaceTextFile(Path("link"), "after");
   EXPECT_TRUE(fs::is_symlink(Path("link")));
   EXPECT_EQ(ReadTextFile(Path("a")), "after");
+  fs::create_symlink("link", Path("twice"));
+  ReplaceTextFile(Path("twice"), "later");
+  EXPECT_EQ(ReadTextFile(Path("a")), "later");
+  fs::remove(Path("a"));
+  ReplaceTextFile(Path("twice"), "new");
+  EXPECT_EQ(ReadTextFile(Path("a")), "new");
+  EXPECT_EQ(WrittenPath(Path("twice")), Path("a"));
+  EXPECT_EQ(Names(), (std::vector<std::string>{"a", "link", "twice"}));
+  fs::create_symlink("nowhere/a", Path("lost"));
+  EXPECT_EQ(ErrorOf([&] { ReplaceTextFile(Path("lost"), "x"); }),
+            Path("lost") + ": cannot be written: it is a link to " + Path("nowhere/a") +
+                ", but there is no folder " + Path("nowhere"));
+  fs::create_symlink("circle", Path("circle"));
+  EXPECT_EQ(ErrorOf([&] { ReplaceTextFile(Path("circle"), "x"); }),
+            Path("circle") + ": cannot be written: Too many levels of symbolic links");
   ReplaceTextFile("/dev/null", "nothing");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   EXPECT_NE(ErrorOf([] { ReplaceTextFile("/dev/full", "x"); }).find("/dev/full: cannot be written"),
