@@ -30,8 +30,8 @@ PlannerOptions CalibratedModelOptions(const TopologyFile& machine, const Planner
         "cost model 'calibrated': the topology has no measured profile; tessera calibrate makes "
         "one");
   PlannerOptions options = BandwidthOptions();
-  options.perf = std::make_shared<CalibratedPerfEstimator>(
-      MachineProfileFromJson(machine.profile, "topology: profile"), machine.topology, model, known);
+  options.perf = std::make_shared<CalibratedPerfEstimator>(MachineProfileOf(machine),
+                                                           machine.topology, model, known);
   options.storage = std::make_shared<CalibratedStorageEstimator>(machine.topology, model, known);
   return options;
 }

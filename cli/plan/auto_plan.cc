@@ -57,7 +57,7 @@ ShardingPlan FindAutoPlan(const TrainConfig& config, const PlannedRanks& ranks,
   const TopologyFile machine = ReadTopology(flags);
   std::optional<MachineProfile> profile;
   if (!machine.profile.empty()) {
-    profile = MachineProfileFromJson(machine.profile, ranks.topology);
+    profile = MachineProfileOf(machine);
     CheckKindOfRanks(*profile, ranks.topology, backend);
   }
   WarnOfCodecs(profile, ranks.codecs);

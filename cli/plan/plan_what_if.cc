@@ -68,10 +68,6 @@ void CheckCodecs(const WhatIfAxis& axis, const MachineProfile& profile) {
   }
 }
 
-MachineProfile ProfileOf(const TopologyFile& machine) {
-  return MachineProfileFromJson(machine.profile, "topology: profile");
-}
-
 // Whether the machine and its cost model know what the key changes.
 void CheckAxis(const WhatIfAxis& axis, const TopologyFile& machine, const std::string& cost_model) {
   const bool calibrated = cost_model == "calibrated";
@@ -85,7 +81,7 @@ void CheckAxis(const WhatIfAxis& axis, const TopologyFile& machine, const std::s
                "name a machine, as --topology h100",
                axis.key));
   if (axis.key == WhatIfKey::kDisk && calibrated &&
-      !ProfileOf(machine).tiers.contains(ComputeKernel::kKeyValue))
+      !MachineProfileOf(machine).tiers.contains(ComputeKernel::kKeyValue))
     throw Error(
         "--what-if disk: the topology has no measured price of rows on disk; tessera calibrate "
         "measures it");
@@ -95,7 +91,7 @@ void CheckAxis(const WhatIfAxis& axis, const TopologyFile& machine, const std::s
         Format("--what-if codec: the {} cost model does not know the work of a codec; give "
                "--topology of tessera calibrate",
                cost_model));
-  CheckCodecs(axis, ProfileOf(machine));
+  CheckCodecs(axis, MachineProfileOf(machine));
 }
 
 std::vector<WhatIfAxis> ReadAxes(const PlanFlags& flags) {
@@ -275,7 +271,7 @@ class PointPlanner {
 
 int MeasuredRanks(const TopologyFile& machine, const std::string& cost_model) {
   if (cost_model != "calibrated") return 0;
-  return ProfileOf(machine).ranks;
+  return MachineProfileOf(machine).ranks;
 }
 
 }  // namespace

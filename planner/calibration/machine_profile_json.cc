@@ -319,4 +319,8 @@ MachineProfile MachineProfileFromJson(const std::string& text, const std::string
   return internal::ReadDocument(text, where, ReadProfile);
 }
 
+MachineProfile MachineProfileOf(const TopologyFile& machine) {
+  return MachineProfileFromJson(machine.profile, Format("{}: profile", machine.where));
+}
+
 }  // namespace tessera

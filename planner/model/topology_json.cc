@@ -96,10 +96,10 @@ Json TopologyJson(const Topology& t) {
 
 TopologyFile TopologyFromJson(const std::string& text, const std::string& where) {
   using namespace internal;  // NOLINT: the reader's own words
-  return ReadDocument(text, where, [](const Json& document) {
+  return ReadDocument(text, where, [&](const Json& document) {
     JsonObject object(document, "");
     CheckVersion(object, kTopologyKey, kTopologyVersion);
-    TopologyFile file;
+    TopologyFile file{.topology = {}, .profile = {}, .where = where};
     file.topology = TopologyFields(object);
     if (const Json* profile = FindField(object, "profile")) file.profile = profile->dump();
     object.Finish();

@@ -17,6 +17,7 @@ namespace tessera {
 struct TopologyFile {
   Topology topology;
   std::string profile;  // the section's JSON text as it stood in the document; empty without one
+  std::string where = "topology";  // the document's name, for errors about its profile
 };
 
 // Throws Error, which begins with `where` (a file's name) and names the field, for a document that

@@ -89,6 +89,14 @@ memory, disk = predicted("measured_report.json"), predicted("disk_report.json")
 both = [name for name in memory if name in disk and name != "this plan"]
 assert both and all(disk[name] > memory[name] for name in both), (memory, disk)
 EOM
+# A profile that is damaged is named by its file.
+sed 's/"lookup":{/"lookup":"x","was":{/' topology.json >damaged.json
+for more in "" "--what-if ranks=2,4"; do
+  # shellcheck disable=SC2086
+  fails_saying "damaged.json: profile: " plan --tables small.json --topology damaged.json $more
+done
+fails_saying "damaged.json: profile: " train --config small.json --ranks 2 --plan auto \
+  --topology damaged.json
 run 0 plan diff measured.json measured.json --tables small.json --topology topology.json \
   --json measured_diff.json
 python3 - <<'EOM' || fail "plan and plan diff predict other steps"
