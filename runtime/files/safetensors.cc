@@ -187,21 +187,17 @@ void WriteHeader(std::FILE* file, const std::string& header) {
   Write(file, header.data(), static_cast<int64_t>(header.size()));
 }
 
-// Bytes of all tensors; those of the header are few beside them.
-double SumOfBytes(const StreamedSafetensors& content) {
-  double sum = 0;
-  for (const auto& [name, tensor] : content.tensors)
-    sum += static_cast<double>(BytesOf(tensor)) + static_cast<double>(tensor.padding);
-  return sum;
+// The header with the longest number in place of the checksum, which is known only after the
+// elements.
+std::string FirstHeader(StreamedSafetensors content, const SafetensorsChecksum* checksum) {
+  if (checksum != nullptr) content.metadata[checksum->key] = "4294967295";
+  return Header(content, 0, checksum != nullptr);
 }
 
-// A number is known only after the elements: the header is written again then, in the room that the
-// longest number takes.
+// With a checksum, the header is written again after the elements, in the room of the first one.
 void WriteOpened(std::FILE* file, StreamedSafetensors content,
                  const SafetensorsChecksum* checksum) {
-  if (checksum != nullptr) content.metadata[checksum->key] = "4294967295";
-  const bool sealed = checksum != nullptr;
-  const std::string header = Header(content, 0, sealed);
+  const std::string header = FirstHeader(content, checksum);
   WriteHeader(file, header);
   uint32_t sum = 0;
   for (const auto& [name, tensor] : content.tensors) {
@@ -220,7 +216,7 @@ void WriteOpened(std::FILE* file, StreamedSafetensors content,
   if (checksum != nullptr) {
     content.metadata[checksum->key] = std::to_string(sum);
     TESSERA_CHECK(fseeko(file, 0, SEEK_SET) == 0, "{}", std::strerror(errno));
-    WriteHeader(file, Header(content, header.size(), sealed));
+    WriteHeader(file, Header(content, header.size(), /*sealed=*/true));
   }
   TESSERA_CHECK(std::fflush(file) == 0, "{}", std::strerror(errno));
 }
@@ -347,11 +343,18 @@ StreamedTensor Streamed(Context& ctx, const Tensor& tensor) {
           [&ctx, tensor](const StreamedTensor::Sink& sink) { ReadPieces(ctx, tensor, sink); }};
 }
 
+double BytesOfFile(const StreamedSafetensors& content, const SafetensorsChecksum* checksum) {
+  double sum = sizeof(uint64_t) + static_cast<double>(FirstHeader(content, checksum).size());
+  for (const auto& [name, tensor] : content.tensors)
+    sum += static_cast<double>(BytesOf(tensor)) + static_cast<double>(tensor.padding);
+  return sum;
+}
+
 void WriteSafetensors(const std::string& path, const StreamedSafetensors& content,
                       const SafetensorsChecksum* checksum) {
   AtomicFile file(path);
   try {
-    if (!IsStream(path)) CheckFileFits(WrittenPath(path), SumOfBytes(content));
+    if (!IsStream(path)) CheckFileFits(WrittenPath(path), BytesOfFile(content, checksum));
     WriteOpened(file.stream(), content, checksum);
   } catch (const std::exception& error) {
     TESSERA_FAIL("{}: cannot be written: {}", path, error.what());

@@ -96,6 +96,9 @@ struct StreamedSafetensors {
   std::map<std::string, std::string> metadata;
 };
 
+// The bytes of the file that WriteSafetensors makes, which it needs on the disk.
+double BytesOfFile(const StreamedSafetensors& content, const SafetensorsChecksum* checksum);
+
 // Writes the tensors, made in the order of their names, beside `path`, syncs, and renames, so that
 // a crash leaves the file that was there. Throws Error when it can't.
 void WriteSafetensors(const std::string& path, const StreamedSafetensors& content,

@@ -201,6 +201,19 @@ TEST_F(SafetensorsTest, StreamsAreWrittenAsTheyCome) {
   EXPECT_EQ(SafetensorsFile(path).entries().at("t").shape, Shape({3})) << "as it was";
 }
 
+TEST_F(SafetensorsTest, TheRoomOfAFileIsItsBytes) {
+  const std::string path = ::testing::TempDir() + "/room.safetensors";
+  const auto three = [](const StreamedTensor::Sink& sink) { sink("abc", 3); };
+  const StreamedSafetensors content{.tensors = {{"t", {DType::kU8, {3}, three, /*padding=*/5}}},
+                                    .metadata = {{"config", std::string(10'000, 'x')}}};
+  const SafetensorsChecksum sum{"crc32", Crc32};
+  for (const SafetensorsChecksum* checksum :
+       {static_cast<const SafetensorsChecksum*>(nullptr), &sum}) {
+    WriteSafetensors(path, content, checksum);
+    EXPECT_EQ(BytesOfFile(content, checksum), std::filesystem::file_size(path));
+  }
+}
+
 TEST_F(SafetensorsTest, AFileThatTheDiskHasNoRoomForIsNotBegun) {
   const std::string folder = ::testing::TempDir() + "/too_large", path = folder + "/x";
   std::filesystem::create_directory(folder);
