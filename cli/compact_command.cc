@@ -8,6 +8,7 @@
 #include "cli/outputs.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
+#include "runtime/files/files.h"
 #include "train/checkpoint/checkpoint_chain.h"
 #include "train/checkpoint/rank_chain.h"
 #include "train/checkpoint/saved_form.h"
@@ -51,8 +52,7 @@ std::string Written(const CompactFlags& flags, bool of_ranks) {
 }
 
 int64_t BytesOf(const std::string& path) {
-  if (!std::filesystem::is_directory(path))
-    return static_cast<int64_t>(std::filesystem::file_size(path));
+  if (!IsFolder(path)) return static_cast<int64_t>(std::filesystem::file_size(path));
   int64_t bytes = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(path))
     if (file.is_regular_file()) bytes += static_cast<int64_t>(file.file_size());

@@ -2,7 +2,6 @@
 // beside what is popular and what went together with the row's history.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -76,8 +75,8 @@ RowInputs InputsOf(const TrainConfig& config, int64_t ahead) {
 std::optional<RowInputs> WithWholeHistories(RowInputs inputs,
                                             const std::vector<std::string>& history,
                                             const std::vector<std::string>& files) {
-  const bool parsed = std::ranges::any_of(
-      files, [](const std::string& path) { return std::filesystem::is_directory(path); });
+  const bool parsed =
+      std::ranges::any_of(files, [](const std::string& path) { return IsFolder(path); });
   if (inputs.data.schema == nullptr || !inputs.data.schema->is_text() || parsed) return {};
   DataSchema schema = *inputs.data.schema;
   bool cut = false;

@@ -1,7 +1,9 @@
 #include "data/same_rows.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -17,17 +19,17 @@ namespace fs = std::filesystem;
 // The files that say which rows these are: text itself, the index of a folder, or a day's npy and
 // npz files.
 std::vector<std::string> FilesOf(const std::string& name) {
-  if (fs::is_directory(name)) return {PathIn(name, "index.json")};
-  if (fs::exists(name)) return {name};
+  if (IsFolder(name)) return {PathIn(name, "index.json")};
+  if (IsThere(name)) return {name};
   const std::string multi_hot = name + "_sparse_multi_hot.npz";
   return {name + "_labels.npy", name + "_dense.npy",
-          fs::exists(multi_hot) ? multi_hot : name + "_sparse.npy"};
+          IsThere(multi_hot) ? multi_hot : name + "_sparse.npy"};
 }
 
 class Bytes {
  public:
   explicit Bytes(const std::string& path) : file_(std::fopen(path.c_str(), "rb"), std::fclose) {
-    if (file_ == nullptr) throw Error(Format("{}: cannot be read", path));
+    if (file_ == nullptr) throw Error(Format("{}: cannot be read: {}", path, std::strerror(errno)));
   }
   // The next ones; fewer than asked for at the end.
   const std::vector<char>& Next() {

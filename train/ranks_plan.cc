@@ -1,7 +1,6 @@
 #include "train/ranks_plan.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "embedding/config/placement.h"
 #include "runtime/base/check.h"
+#include "runtime/files/files.h"
 #include "sharding/kernel_location.h"
 #include "sharding/managed_collision/make_managed_tables.h"
 #include "sharding/plan/column_cuts.h"
@@ -170,7 +170,7 @@ ShardingPlan PlanByWord(const std::string& word, const RankLayout& layout,
   if (word == "row_wise") return MakeShardingPlan(layout, tables, AllByRows(tables, managed));
   if (word == "column_wise") return MakeShardingPlan(layout, tables, ByColumns(ranks));
   if (word == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
-  if (!std::filesystem::exists(word))
+  if (!IsThere(word))
     throw Error(
         "there is no such file, and plans by a word are auto, table_wise, row_wise, "
         "table_row_wise, column_wise and data_parallel");

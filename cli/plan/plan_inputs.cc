@@ -1,7 +1,6 @@
 #include "cli/plan/plan_inputs.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "cli/config_flags.h"
@@ -24,7 +23,7 @@ namespace tessera::cli {
 namespace {
 
 bool IsCheckpoint(const std::string& path) {
-  return std::filesystem::is_directory(path) || path.ends_with(".safetensors");
+  return IsFolder(path) || path.ends_with(".safetensors");
 }
 
 // The tables alone, for a checkpoint without its training's configuration.
@@ -249,7 +248,7 @@ MachineSource::MachineSource(const PlanFlags& flags) {
   if (path.empty() && !flags.ranks)
     throw Error("how many ranks? Give --ranks N, or --topology FILE");
   if (path.empty() || std::find(names.begin(), names.end(), path) != names.end()) return;
-  if (!std::filesystem::exists(path))
+  if (!IsThere(path))
     throw Error(Format("--topology {}: there is no such file, and {}", path,
                        NoneIsCalled("machine", path, names)));
   file_ = TopologyFromJson(ReadTextFile(path), path);

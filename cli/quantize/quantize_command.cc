@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -203,9 +202,7 @@ double ParseShare(const std::string& budget) {
 }
 
 // Whether the folder holds a model; then its next version is written.
-bool HoldsModel(const std::string& folder) {
-  return std::filesystem::exists(PathIn(folder, serve::kModelFile));
-}
+bool HoldsModel(const std::string& folder) { return IsThere(PathIn(folder, serve::kModelFile)); }
 
 // The directory that is written: --out, or its next version in a folder of versions.
 std::string DirectoryOf(const QuantizeFlags& flags, serve::WriteModelOptions& options) {

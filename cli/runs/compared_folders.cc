@@ -19,7 +19,7 @@ namespace {
 
 // Whether a run has begun, or has failed before; a damaged one is read later, which says so.
 bool HasHappened(const std::string& path) {
-  if (std::filesystem::exists(PathIn(path, kRunConfig))) return true;
+  if (IsThere(PathIn(path, kRunConfig))) return true;
   try {
     return HasFailed(path);
   } catch (const Error&) {
@@ -34,7 +34,7 @@ void AddRuns(const std::string& folder, bool of_sweeps, std::vector<std::string>
     const std::string path = PathIn(folder, entry.path().filename().string());
     if (IsRunFolder(path)) {
       if (HasHappened(path)) runs.push_back(path);
-    } else if (of_sweeps && std::filesystem::is_directory(path)) {
+    } else if (of_sweeps && IsFolder(path)) {
       AddRuns(path, /*of_sweeps=*/false, runs);
     }
   }
@@ -42,7 +42,7 @@ void AddRuns(const std::string& folder, bool of_sweeps, std::vector<std::string>
 
 // The folder itself, or the runs in it, by name.
 std::vector<std::string> RunsIn(const std::string& folder) {
-  if (IsRunFolder(folder) || !std::filesystem::is_directory(folder)) return {folder};
+  if (IsRunFolder(folder) || !IsFolder(folder)) return {folder};
   std::vector<std::string> runs;
   AddRuns(folder, /*of_sweeps=*/true, runs);
   if (runs.empty()) throw Error(Format("{}: there is no run of tessera train --run in it", folder));

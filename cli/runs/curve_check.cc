@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -111,7 +110,7 @@ std::string NoteOf(const KeptRun& run, const Json& result) {
 
 std::string ResultNote(const KeptRun& run) {
   const std::string path = PathIn(run.path, kRunResult);
-  if (!run.finished || !std::filesystem::exists(path)) return "";
+  if (!run.finished || !IsThere(path)) return "";
   try {
     return internal::ReadDocument(ReadTextFile(path), path,
                                   [&](const Json& result) { return NoteOf(run, result); });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -21,6 +21,7 @@ using internal::JsonObject;
 
 constexpr char kVersionKey[] = "tessera_run";
 constexpr int64_t kVersion = 1;
+constexpr int64_t kAnyBytes = std::numeric_limits<int64_t>::max();  // of the lines of a long run
 
 double NumberIn(const Json& object, const std::string& key) {
   const auto found = object.find(key);
@@ -137,7 +138,7 @@ void Put(CurvePoint point, std::map<int64_t, CurvePoint>& points) {
 // The rows that loss.json counts; absent where there is none, or a damaged one.
 std::optional<int64_t> CountedRows(const std::string& folder) {
   const std::string path = PathIn(folder, kRunLoss);
-  if (!std::filesystem::exists(path)) return {};
+  if (!IsThere(path)) return {};
   return IntegerIn(Json::parse(ReadTextFile(path), nullptr, /*allow_exceptions=*/false), kRunRows);
 }
 
@@ -163,9 +164,7 @@ std::string KeptMetrics(const std::string& text, int64_t last_step) {
 
 }  // namespace
 
-bool IsRunFolder(const std::string& folder) {
-  return std::filesystem::is_regular_file(PathIn(folder, kRunDocument));
-}
+bool IsRunFolder(const std::string& folder) { return IsThere(PathIn(folder, kRunDocument)); }
 
 void CheckRunFolder(const std::string& folder) {
   if (IsRunFolder(folder)) return;
@@ -207,7 +206,7 @@ std::optional<RunFinish> FinishOf(const Json& document) {
 }
 
 std::string NotBegunText(const std::string& folder) {
-  if (std::filesystem::exists(PathIn(folder, kRunConfig))) return "";
+  if (IsThere(PathIn(folder, kRunConfig))) return "";
   const Json document = ReadRunDocument(folder);
   JsonObject run(document, "");
   const Json* const found = internal::FindField(run, kRunFailed);
@@ -220,8 +219,7 @@ std::string NotBegunText(const std::string& folder) {
 }
 
 bool HasFailed(const std::string& folder) {
-  return !std::filesystem::exists(PathIn(folder, kRunConfig)) &&
-         ReadRunDocument(folder).contains(kRunFailed);
+  return !IsThere(PathIn(folder, kRunConfig)) && ReadRunDocument(folder).contains(kRunFailed);
 }
 
 bool HasSaved(const Json& document) {
@@ -259,9 +257,9 @@ double CurvePoint::Value(const std::string& name) const {
 
 std::vector<CurvePoint> ReadCurve(const std::string& folder, std::optional<int64_t> last_step) {
   const std::string path = PathIn(folder, kRunCurve);
-  if (!std::filesystem::exists(path)) return {};
+  if (!IsThere(path)) return {};
   std::map<int64_t, CurvePoint> points;
-  std::istringstream lines(ReadTextFile(path));
+  std::istringstream lines(ReadTextFile(path, kAnyBytes));
   for (std::string line; std::getline(lines, line);)
     if (auto point = PointOf(line); point && (!last_step || point->step <= *last_step))
       Put(std::move(*point), points);
@@ -275,8 +273,8 @@ void KeepLinesUpTo(const std::string& folder, int64_t last_step) {
   for (const CurvePoint& point : ReadCurve(folder, last_step)) curve += point.values.dump() + "\n";
   ReplaceTextFile(PathIn(folder, kRunCurve), curve);
   const std::string metrics = PathIn(folder, kRunMetrics);
-  if (std::filesystem::exists(metrics))
-    ReplaceTextFile(metrics, KeptMetrics(ReadTextFile(metrics), last_step));
+  if (IsThere(metrics))
+    ReplaceTextFile(metrics, KeptMetrics(ReadTextFile(metrics, kAnyBytes), last_step));
 }
 
 KeptRun ReadKeptRun(const std::string& folder) {

@@ -188,8 +188,8 @@ Json ReadSweepDocument(const std::string& path) {
 }
 
 void CheckNoOtherFiles(const std::string& folder) {
-  if (!std::filesystem::exists(folder)) return;
-  if (!std::filesystem::is_directory(folder))
+  if (!IsThere(folder)) return;
+  if (!IsFolder(folder))
     throw Error(Format("{}: it is a file; expected a folder for the sweep", folder));
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (const std::string name = entry.path().filename().string(); !name.starts_with('.'))
@@ -227,7 +227,7 @@ SweepPlan MakeSweepPlan(const SweepFlags& flags, const std::vector<std::string>&
 
 void GoOnWithSweep(const std::string& folder, SweepPlan& plan) {
   const std::string path = PathIn(folder, kSweepDocument);
-  if (!std::filesystem::exists(path)) return CheckNoOtherFiles(folder);
+  if (!IsThere(path)) return CheckNoOtherFiles(folder);
   const Json was = ReadSweepDocument(path);
   for (const auto& [key, value] : plan.document.at("asked").items())
     if (const Json before = was.at("asked").value(key, Json()); before != value)

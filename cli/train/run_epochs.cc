@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <utility>
 
 #include "cli/runs/run_folder.h"
@@ -20,7 +19,7 @@ constexpr char kEpochs[] = "epochs", kUnderWay[] = "under_way", kEvaluations[] =
 // A document of the folder; null where there is none that can be read.
 Json DocumentIn(const std::string& folder, const char* name) {
   const std::string path = PathIn(folder, name);
-  if (!std::filesystem::exists(path)) return {};
+  if (!IsThere(path)) return {};
   try {
     return internal::ParseJson(ReadTextFile(path));
   } catch (const std::exception&) {

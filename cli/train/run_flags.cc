@@ -41,12 +41,11 @@ void CheckAlone(const TrainFlags& flags) {
 // Throws Error for a folder with files in it that are no run's. Another process may be writing
 // run.json at this moment, by another name first.
 void CheckFolder(const std::string& folder) {
-  if (!fs::exists(folder) || IsRunFolder(folder)) return;
-  if (!fs::is_directory(folder))
+  if (!IsThere(folder) || IsRunFolder(folder)) return;
+  if (!tessera::IsFolder(folder))
     throw Error(Format("--run {}: a file is there: name a folder", folder));
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (const std::string name = entry.path().filename().string();
-        !name.starts_with('.') && !name.starts_with(kRunDocument))
+  for (const std::string& name : EntriesOf(folder))
+    if (!name.starts_with('.') && !name.starts_with(kRunDocument))
       throw Error(Format("--run {}: {} is there, and no run of tessera train: name another folder",
                          folder, name));
 }
@@ -63,7 +62,7 @@ void CheckReadable(const std::string& folder) {
 
 // Whether a save there is complete.
 bool HasCheckpoint(const std::string& path) {
-  return fs::is_directory(path) ? FormIn(path).has_value() : fs::exists(path);
+  return tessera::IsFolder(path) ? FormIn(path).has_value() : IsThere(path);
 }
 
 // Throws Error where the run has saved a checkpoint that is not there now: its model, curve and
@@ -104,7 +103,7 @@ bool SaysLength(const ConfigKey& key) {
 // that is named beside it.
 void KeepMetric(const TrainFlags& flags, TrainConfig& config) {
   const std::string path = PathIn(flags.run, kRunConfig);
-  if (!ContinuesRun(flags) || !config.evaluation || !fs::exists(path)) return;
+  if (!ContinuesRun(flags) || !config.evaluation || !IsThere(path)) return;
   EvaluationConfig& evaluation = *config.evaluation;
   if (!evaluation.metric.empty() || evaluation.target) return;
   if (const auto kept = ReadTrainConfig(path).evaluation) evaluation.metric = kept->metric;
@@ -114,7 +113,7 @@ void KeepMetric(const TrainFlags& flags, TrainConfig& config) {
 // training, of the configuration that its folder says.
 void CheckSameTraining(const std::string& folder, const TrainConfig& config) {
   const std::string path = PathIn(folder, kRunConfig);
-  if (!fs::exists(path)) return;
+  if (!IsThere(path)) return;
   TrainConfig kept = ReadTrainConfig(path);
   if (SeeksTime(config.data.split)) ForgetFoundTime(kept.data.split);
   if (config.data.prepared.empty()) kept.data.prepared.clear();  // training has found it

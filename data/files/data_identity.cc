@@ -1,6 +1,8 @@
 #include "data/files/data_identity.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,6 +12,7 @@
 #include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/base/hash.h"
+#include "runtime/files/files.h"
 
 namespace tessera {
 namespace {
@@ -27,13 +30,14 @@ uint64_t HashAt(std::ifstream& file, int64_t offset, int64_t bytes) {
 
 PathIdentity OfFile(const fs::path& path) {
   PathIdentity identity{.name = path.filename().string()};
-  if (!fs::is_regular_file(path)) return identity;
+  std::error_code none;  // where it cannot be known, the reading says why
+  if (!fs::is_regular_file(path, none)) return identity;
   identity.bytes = static_cast<int64_t>(fs::file_size(path));
   const int64_t head = std::min(identity.bytes, kHead), tail = std::min(identity.bytes, kTail);
   std::ifstream file(path, std::ios::binary);
   identity.head = HashAt(file, 0, head);
   identity.tail = HashAt(file, identity.bytes - tail, tail);
-  if (!file) throw Error(Format("{}: cannot be read", path.string()));
+  if (!file) throw Error(Format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
   return identity;
 }
 
@@ -55,12 +59,10 @@ bool IsPassing(const std::string& name) { return name.starts_with('.') || name.e
 PathIdentity OfPath(const std::string& given) {
   fs::path path(given);
   if (!path.has_filename()) path = path.parent_path();  // "rows/"
-  if (fs::is_directory(path)) {
+  if (IsFolder(path.string())) {
     std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(path))
-      if (entry.is_regular_file() && !IsPassing(entry.path().filename().string()))
-        files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
+    for (const std::string& name : EntriesOf(path.string()))
+      if (fs::is_regular_file(path / name) && !IsPassing(name)) files.push_back(path / name);
     return OfFiles(path.filename().string(), files);
   }
   if (const auto day = FindMultiHotDay(given)) {

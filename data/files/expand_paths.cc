@@ -2,6 +2,8 @@
 
 #include <glob.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -12,11 +14,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+thread_local std::string unreadable;  // the first folder that a glob could not read, and why
+
+int NoteUnreadable(const char* folder, int reason) {
+  if (unreadable.empty() && reason != ENOENT && reason != ENOTDIR)
+    unreadable = Format("{}: cannot be read: {}", folder, std::strerror(reason));
+  return 0;  // it goes on
+}
+
 std::vector<std::string> Matches(const std::string& pattern) {
   glob_t found = {};
-  const int code = glob(pattern.c_str(), 0, nullptr, &found);
+  unreadable.clear();
+  const int code = glob(pattern.c_str(), 0, NoteUnreadable, &found);
   std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
+  if (paths.empty() && !unreadable.empty()) throw Error(Format("{}: {}", pattern, unreadable));
   if (code != 0 || paths.empty())
     throw Error(Format("{}: expected a file, or a pattern that files match, found none", pattern));
   return paths;

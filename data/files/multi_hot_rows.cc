@@ -1,10 +1,10 @@
 #include "data/files/multi_hot_rows.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "data/files/npy.h"
 #include "data/files/npz.h"
+#include "runtime/files/files.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
@@ -31,10 +31,9 @@ std::optional<std::string> FindMultiHotDay(const std::string& path) {
   for (const std::string end : kMultiHotEnds)
     if (path.ends_with(end)) day = path.substr(0, path.size() - end.size());
   const std::vector<std::string> files = MultiHotFiles(day);
-  if (!std::filesystem::exists(files[2])) return std::nullopt;
+  if (!IsThere(files[2])) return std::nullopt;
   for (const std::string& file : files)
-    if (!std::filesystem::exists(file))
-      throw Error(Format("{}: cannot be read: {} is not there", path, file));
+    if (!IsThere(file)) throw Error(Format("{}: cannot be read: {} is not there", path, file));
   return day;
 }
 

@@ -1,6 +1,6 @@
 #include "data/files/npy_rows.h"
 
-#include <filesystem>
+#include "runtime/files/files.h"
 
 namespace tessera {
 namespace {
@@ -29,7 +29,7 @@ std::optional<NpyDay> FindNpyDay(const std::string& path) {
   int there = 0;
   std::string missing;
   for (const std::string& file : {day.dense, day.sparse, day.labels}) {
-    if (std::filesystem::exists(file))
+    if (IsThere(file))
       ++there;
     else
       missing = file;

@@ -1,8 +1,6 @@
 #include "data/files/row_folder_index.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "data/schema/data_schema_json.h"
 #include "data/schema/utf8.h"
@@ -14,8 +12,6 @@
 
 namespace tessera {
 namespace {
-
-namespace fs = std::filesystem;
 
 using internal::Json;
 using internal::JsonObject;
@@ -156,17 +152,14 @@ bool IsRowShardName(std::string_view name) {
   return name.size() >= 5 && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-bool HasRowFolderIndex(const std::string& folder) {
-  std::error_code error;
-  return fs::exists(PathIn(folder, kIndex), error) || error;
-}
+bool HasRowFolderIndex(const std::string& folder) { return IsThere(PathIn(folder, kIndex)); }
 
 bool IsRowFolder(const std::string& path) {
-  std::error_code error;
-  if (fs::exists(PathIn(path, RowShardName(0)), error)) return true;
-  for (const fs::directory_entry& file : fs::directory_iterator(path, error))
-    if (IsRowShardName(file.path().filename().string())) return true;
-  return fs::is_regular_file(PathIn(path, kIndex), error) && SaysRows(PathIn(path, kIndex));
+  if (!IsFolder(path)) return false;
+  if (IsThere(PathIn(path, RowShardName(0)))) return true;
+  for (const std::string& name : EntriesOf(path))
+    if (IsRowShardName(name)) return true;
+  return IsThere(PathIn(path, kIndex)) && SaysRows(PathIn(path, kIndex));
 }
 
 RowFolderIndex ReadRowFolderIndex(const std::string& folder) {

@@ -170,7 +170,9 @@ std::optional<int64_t> BytesOnDisk(const std::vector<std::string>& paths) {
   int64_t bytes = 0;
   bool is_known = true;
   for (const std::string& path : paths) {
-    if (std::filesystem::is_fifo(path)) return {};  // whoever opens and closes it ends its writer
+    std::error_code none;  // where it cannot be known, the opening says why
+    if (std::filesystem::is_fifo(path, none))
+      return {};  // whoever opens and closes it ends its writer
     const TextFile file(path);
     bytes += file.bytes();
     is_known = is_known && file.is_regular();

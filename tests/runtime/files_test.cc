@@ -1,6 +1,9 @@
 #include "runtime/files/files.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "runtime/base/check.h"
 #include "tests/testing/error_of.h"
@@ -28,6 +31,26 @@ TEST(Files, ErrorsNameTheFile) {
             "/nowhere/x: cannot be opened: No such file or directory");
   EXPECT_NE(ErrorOf([&] { ReadTextFile(folder); }).find("cannot be read"), std::string::npos);
   SyncFolder(folder);
+}
+
+TEST(Files, TextsWithoutEndAreNotReadOn) {
+  EXPECT_EQ(ErrorOf([] { ReadTextFile("/dev/zero"); }),
+            "/dev/zero: expected a file or a pipe, got a device");
+  EXPECT_EQ(ReadTextFile("/dev/null"), "");
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "abcdefgh", 8), 8);
+  const std::string out = "/dev/fd/" + std::to_string(ends[0]);
+  EXPECT_EQ(ErrorOf([&] { ReadTextFile(out, 0); }),
+            out + ": expected a text of at most 0 bytes, got more");
+  for (const int end : ends) close(end);
+  const std::string path = PathIn(::testing::TempDir(), "large");
+  ReplaceTextFile(path, "a");
+  std::filesystem::resize_file(path, kMostTextBytes + 1);
+  EXPECT_EQ(ErrorOf([&] { ReadTextFile(path); }),
+            path + ": expected a text of at most 1073741824 bytes, got more");
+  std::filesystem::resize_file(path, 100'000);
+  EXPECT_EQ(std::ssize(ReadTextFile(path, 100'000)), 100'000);
 }
 
 }  // namespace

@@ -15,8 +15,6 @@
 namespace tessera {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::string_view kBase = ".base.safetensors", kDelta = ".delta.safetensors",
                            kRanks = ".ranks.json", kRank = "rank-", kUnfinished = ".tmp";
 
@@ -35,8 +33,7 @@ int64_t NumberOf(std::string_view name, std::string_view suffix) {
 // The numbers of files in a folder, and whether each is a base.
 std::map<int64_t, bool> NumbersIn(const std::string& folder) {
   std::map<int64_t, bool> numbers;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
-    const std::string name = file.path().filename().string();
+  for (const std::string& name : EntriesOf(folder)) {
     if (const int64_t base = NumberOf(name, kBase); base > 0) numbers[base] = true;
     // A base of the same number includes the delta.
     if (const int64_t delta = NumberOf(name, kDelta); delta > 0) numbers.emplace(delta, false);
@@ -55,7 +52,7 @@ void CheckNoGap(const ChainFiles& chain) {
 
 void Remove(const std::string& path) {
   std::error_code error;
-  fs::remove(path, error);
+  std::filesystem::remove(path, error);
   if (error) throw Error(Format("{}: cannot be removed: {}", path, error.message()));
 }
 
@@ -98,23 +95,22 @@ std::string RankFolder(const std::string& folder, int64_t rank) {
 }
 
 bool IsCheckpointFolder(const std::string& path) {
-  return fs::is_directory(path) && !NumbersIn(path).empty();
+  return IsFolder(path) && !NumbersIn(path).empty();
 }
 
 std::vector<int64_t> SavesOfRanks(const std::string& folder) {
   std::vector<int64_t> saves;
-  if (!fs::is_directory(folder)) return saves;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder))
-    if (const int64_t n = NumberOf(file.path().filename().string(), kRanks); n > 0)
-      saves.push_back(n);
+  if (!IsFolder(folder)) return saves;
+  for (const std::string& name : EntriesOf(folder))
+    if (const int64_t n = NumberOf(name, kRanks); n > 0) saves.push_back(n);
   std::sort(saves.begin(), saves.end());
   return saves;
 }
 
 std::vector<int64_t> RanksIn(const std::string& folder) {
   std::vector<int64_t> ranks;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder))
-    if (const auto rank = RankOf(file.path().filename().string()); rank && file.is_directory())
+  for (const std::string& name : EntriesOf(folder))
+    if (const auto rank = RankOf(name); rank && IsFolder(PathIn(folder, name)))
       ranks.push_back(*rank);
   std::sort(ranks.begin(), ranks.end());
   return ranks;
@@ -133,7 +129,7 @@ std::vector<ChainFiles> ListChains(const std::string& folder) {
 }
 
 ChainFiles NewestChain(const std::string& folder) {
-  if (!fs::is_directory(folder)) throw Error(Format("{}: there is no such folder", folder));
+  if (!IsFolder(folder)) throw Error(Format("{}: there is no such folder", folder));
   const std::vector<ChainFiles> chains = ListChains(folder);
   if (chains.empty())
     throw Error(
@@ -142,7 +138,7 @@ ChainFiles NewestChain(const std::string& folder) {
 }
 
 ChainFiles ChainUpTo(const std::string& folder, int64_t number) {
-  if (!fs::is_directory(folder))
+  if (!IsFolder(folder))
     throw Error(Format("{}: it is missing; expected a folder with file {}", folder, number));
   ChainFiles chain{folder, 0, {}};
   for (const auto& [n, is_base] : NumbersIn(folder)) {
@@ -167,12 +163,11 @@ int64_t NextNumber(const std::string& folder) {
 void RemoveUnfinished(const std::string& folder) {
   RemoveLeftovers(folder);
   std::vector<std::string> unfinished;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
-    std::string name = file.path().filename().string();
+  for (const std::string& name : EntriesOf(folder)) {
     if (!name.ends_with(kUnfinished)) continue;
-    name.resize(name.size() - kUnfinished.size());
-    if (NumberOf(name, kBase) > 0 || NumberOf(name, kDelta) > 0)
-      unfinished.push_back(file.path().string());
+    const std::string whole = name.substr(0, name.size() - kUnfinished.size());
+    if (NumberOf(whole, kBase) > 0 || NumberOf(whole, kDelta) > 0)
+      unfinished.push_back(PathIn(folder, name));
   }
   for (const std::string& path : unfinished) Remove(path);
 }

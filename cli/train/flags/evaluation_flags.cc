@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <filesystem>
 #include <map>
 
 #include "runtime/base/check.h"
 #include "runtime/base/parse_number.h"
 #include "runtime/base/size_limits.h"
+#include "runtime/files/files.h"
 #include "runtime/files/safetensors.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/saved_form.h"
@@ -134,7 +134,7 @@ void CheckEvalMetric(const EvaluationFlags& flags, const DataSets& data) {
 }
 
 bool IsOfTraining(const std::string& path) {
-  if (!std::filesystem::exists(path)) return false;
+  if (!IsThere(path)) return false;
   try {
     const auto metadata = MetadataOf(path);
     return ParseProgress(metadata) && metadata.contains("config");
@@ -144,7 +144,7 @@ bool IsOfTraining(const std::string& path) {
 }
 
 bool IsBestOf(const std::string& best, const ResumedRun& resumed) {
-  if (best.empty() || resumed.config.empty() || !std::filesystem::exists(best)) return false;
+  if (best.empty() || resumed.config.empty() || !IsThere(best)) return false;
   try {
     const auto metadata = MetadataOf(best);
     const std::optional<TrainingProgress> kept = ParseProgress(metadata);
@@ -170,7 +170,7 @@ std::string DueText(const TrainConfig& config, const std::string& evaluation,
 
 std::string MissingBest(const std::string& best, const TrainConfig& config,
                         const std::string& evaluation, const std::optional<EvaluatedRows>& rows) {
-  if (best.empty() || !config.evaluation || std::filesystem::exists(best)) return "";
+  if (best.empty() || !config.evaluation || IsThere(best)) return "";
   const EvaluationState state = StateFor(config, evaluation, rows);
   if (!state.best) return "";
   return Format(

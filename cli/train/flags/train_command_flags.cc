@@ -153,7 +153,11 @@ SavedForm FormSaved(const TrainFlags& flags, bool with_ranks) {
 // Throws if the flag's path is something of another form than this run saves there.
 void CheckSavedTo(const char* flag, const std::string& path, SavedForm saves) {
   if (path.empty()) return;
-  const auto status = std::filesystem::status(path);  // once, as another training may make it now
+  std::error_code error;
+  // Asked once, as another training may make it now.
+  const auto status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::none)
+    throw Error(Format("{}: cannot be read: {}", path, error.message()));
   if (!std::filesystem::is_directory(status)) {
     if (saves != SavedForm::kFile && std::filesystem::exists(status))
       throw Error(Format("{}: it is a file; this saves checkpoints in a folder", path));
@@ -172,7 +176,7 @@ std::vector<std::string> ReadBy(const TrainFlags& flags) {
   reads.insert(reads.end(), flags.eval.begin(), flags.eval.end());
   reads.insert(reads.end(), {flags.config, flags.resume});
   for (const std::string& path : {flags.plan, flags.topology})
-    if (std::filesystem::is_regular_file(path)) reads.push_back(path);
+    if (std::error_code none; std::filesystem::is_regular_file(path, none)) reads.push_back(path);
   return reads;
 }
 
