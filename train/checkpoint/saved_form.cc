@@ -47,13 +47,20 @@ void CheckNoPartsAlone(const std::string& folder) {
       folder, kIndexName, kept.empty() ? "" : Format(", or go on from {}", kept.back().path)));
 }
 
+// Throws Error for weights of a model directory without its model.json, which is written last.
+void CheckNoWeightsAlone(const std::string& folder) {
+  for (const std::string& name : EntriesOf(folder))
+    if (name.starts_with("weights-") && name.ends_with(".safetensors"))
+      throw Error(Format(
+          "{}: it is missing, but {} is there: this model directory was never whole, or has lost "
+          "it; tessera quantize CHECKPOINT -o {} makes a new one",
+          PathIn(folder, kModelName), PathIn(folder, name), folder));
+}
+
 }  // namespace
 
 std::optional<SavedForm> FormIn(const std::string& folder) {
-  std::error_code error;
-  const auto has = [&](const char* name) {
-    return std::filesystem::exists(PathIn(folder, name), error);
-  };
+  const auto has = [&](const char* name) { return IsThere(PathIn(folder, name)); };
   if (IsCheckpointFolder(folder)) return SavedForm::kIncremental;
   if (!SavesOfRanks(folder).empty()) return SavedForm::kRankChains;
   if (has(kIndexName) && !IsRowFolder(folder)) return SavedForm::kRanks;
@@ -63,10 +70,9 @@ std::optional<SavedForm> FormIn(const std::string& folder) {
 }
 
 SavedForm DetectForm(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error))
+  if (!IsThere(path))
     throw Error(Format("{}: cannot be read: there is no such file or folder", path));
-  if (!std::filesystem::is_directory(path, error)) {
+  if (!IsFolder(path)) {
     SafetensorsFile file(path);  // a text is called none
     return SavedForm::kFile;
   }
@@ -76,6 +82,7 @@ SavedForm DetectForm(const std::string& path) {
         "{}: it is a folder of rows that tessera preprocess wrote: expected a saved model", path));
   CheckHasVersionsLeft(path);
   CheckNoPartsAlone(path);
+  CheckNoWeightsAlone(path);
   if (const std::string models = ModelsIn(path); !models.empty())
     throw Error(
         Format("{}: it is no saved model itself; name one of those in it: {}", path, models));

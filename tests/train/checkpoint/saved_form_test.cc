@@ -61,6 +61,13 @@ TEST(SavedFormTest, FilesOfRanksWithoutAnIndexAreNoSave) {
   EXPECT_THAT(error(), EndsWith("begin the training anew, or go on from " + kept));
 }
 
+TEST(SavedFormTest, WeightsWithoutTheirModelAreNone) {
+  const std::string folder = FolderWith("weights-3.safetensors");
+  EXPECT_THAT(ErrorOf([&] { DetectForm(folder); }),
+              HasSubstr(folder + "/model.json: it is missing, but " + folder +
+                        "/weights-3.safetensors is there"));
+}
+
 TEST(SavedFormTest, WhatIsNoCheckpointSaysWhatToDoFirst) {
   const std::string model = FolderWith("model.json");
   EXPECT_THAT(ErrorOf([&] { ReadCheckpoint(model); }),
