@@ -1,6 +1,8 @@
 #include "cli/train/run_recorder.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -27,7 +29,7 @@ constexpr char kSinceLine[] = "since_line";  // of loss.json
 // Empty where there is no such file, or a damaged one: the next line then has the loss of the rows
 // since this start.
 std::vector<LossSum> ReadLossSums(const std::string& path) {
-  if (!fs::exists(path)) return {};
+  if (!IsThere(path)) return {};
   try {
     const Json document = internal::ParseJson(ReadTextFile(path));
     std::vector<LossSum> sums;
@@ -50,7 +52,7 @@ RunRecorder::RunRecorder(const TrainFlags& flags)
 
 void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const RunStart& start) {
   if (!goes_on_) {
-    if (fs::exists(PathIn(folder_, kRunConfig)))
+    if (IsThere(PathIn(folder_, kRunConfig)))
       Note(Format("{}: the run begins anew; what it had is replaced", folder_));
     for (const char* name : {kRunMetrics, kRunCurve, kRunLoss}) fs::remove(PathIn(folder_, name));
   }
@@ -128,9 +130,11 @@ void RunRecorder::AddLine(const EvaluationPoint& at, const std::string& metric, 
   json.update(line);
   NoteRepeat(json);
   const std::string path = PathIn(folder_, kRunCurve);
+  errno = 0;
   std::ofstream file(path, std::ios::app);
   file << json.dump() << std::endl;
-  if (!file) throw Error(Format("{}: cannot be written", path));
+  if (!file)
+    throw Error(Format("{}: cannot be written: {}", path, std::strerror(errno == 0 ? EIO : errno)));
 }
 
 void RunRecorder::Record(TrainingRunOptions& options) {
@@ -193,7 +197,7 @@ void RunRecorder::End(const TrainingRunReport& report, const TrainingProgress& a
 void RunRecorder::Fail(const std::string& error) {
   log_.AddError(error);
   if (begun_) return EndStart("error: " + error);
-  if (fs::exists(PathIn(folder_, kRunConfig))) return;  // of starts before this one
+  if (IsThere(PathIn(folder_, kRunConfig))) return;  // of starts before this one
   document_[kRunFailed] = {{"time", UtcTimeText()}, {"command", CommandText()}, {kRunError, error}};
   WriteRunDocument(folder_, document_);
 }

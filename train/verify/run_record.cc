@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -138,7 +141,8 @@ RunRecord::RunRecord(std::string path, const TrainConfig& config, const RunTerms
 }
 
 std::string RunRecord::TextHere() const {
-  return std::filesystem::exists(path_) ? ReadTextFile(path_) : "";
+  constexpr int64_t kAnyBytes = std::numeric_limits<int64_t>::max();  // a line for each step
+  return IsThere(path_) ? ReadTextFile(path_, kAnyBytes) : "";
 }
 
 void RunRecord::Read(const std::string& text, const TrainConfig& config) {
@@ -254,16 +258,21 @@ void RunRecord::AddState(int64_t step, const StepDigest& digest) {
 void RunRecord::Open() {
   std::error_code error;
   if (std::filesystem::file_size(path_, error) > bytes_ && !error)
-    std::filesystem::resize_file(path_, bytes_);
+    std::filesystem::resize_file(path_, bytes_, error);
+  if (error && IsThere(path_))
+    throw Error(Format("{}: cannot be written: {}", path_, error.message()));
   file_.open(path_, std::ios::app);
   if (!first_line_.empty()) file_ << first_line_ << '\n';
 }
 
 void RunRecord::AddLine(const std::string& line) {
   if (!writes_) return;
+  errno = 0;
   if (!file_.is_open()) Open();
   file_ << line << std::endl;
-  if (!file_) throw Error(Format("{}: cannot be written", path_));
+  if (file_) return;
+  const int reason = errno == 0 ? EIO : errno;
+  throw Error(Format("{}: cannot be written: {}", path_, std::strerror(reason)));
 }
 
 }  // namespace tessera

@@ -129,3 +129,8 @@ run 0 "${of_ranks[@]}" --plan row_wise --save-plan in_memory.json
 sed 's/"fused"/"key_value"/' in_memory.json >on_disk.json
 fails_saying "not beside kernel key_value of table" "${of_ranks[@]}" --plan on_disk.json \
   --verify ranks.jsonl --dry-run
+
+# ---- a record that cannot grow says why
+(trap "" XFSZ; ulimit -f 1; "$tessera" train --config small.json --verify full.jsonl >out 2>err)
+[ $? -eq 1 ] || fail "expected exit 1: $(cat out err)"
+has err "full.jsonl: cannot be written: File too large"
