@@ -40,10 +40,11 @@ TEST(Files, TextsWithoutEndAreNotReadOn) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_EQ(write(ends[1], "abcdefgh", 8), 8);
+  close(ends[1]);
   const std::string out = "/dev/fd/" + std::to_string(ends[0]);
   EXPECT_EQ(ErrorOf([&] { ReadTextFile(out, 0); }),
             out + ": expected a text of at most 0 bytes, got more");
-  for (const int end : ends) close(end);
+  close(ends[0]);
   const std::string path = PathIn(::testing::TempDir(), "large");
   ReplaceTextFile(path, "a");
   std::filesystem::resize_file(path, kMostTextBytes + 1);
