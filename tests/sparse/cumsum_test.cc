@@ -150,7 +150,9 @@ TEST_P(SegmentsTest, CheckedNumbers) {
   EXPECT_THROW(SegmentsOfLengths(ctx, Tensor::From(ctx, Ints{1, -2})), Error);
   EXPECT_THROW(SegmentsOfLengths(ctx, Tensor::From(ctx, Ints{1, 3}), 2), Error);
   const int64_t half = int64_t{1} << 62;
-  if (on_cpu()) EXPECT_THROW(SegmentsOfLengths(ctx, Tensor::From(ctx, Longs{half, half})), Error);
+  if (on_cpu()) {
+    EXPECT_THROW(SegmentsOfLengths(ctx, Tensor::From(ctx, Longs{half, half})), Error);
+  }
   EXPECT_THROW(CheckedOffsets(Tensor::From(ctx, Ints{0, 2, 1}), "o"), Error);
   EXPECT_THROW(CheckedOffsets(Tensor::From(ctx, Ints{1, 2}), "o"), Error);
 }
