@@ -158,6 +158,9 @@ int RunWith(const PreprocessFlags& flags, Work&& work) {
     Note(LeftOut(rows.skipped_rows, report.skipped), {{"skipped_rows", rows.skipped_rows}});
   const std::string unknown = UnknownItemsText(report.unknown_items.get(), "these rows");
   if (!unknown.empty()) Note(unknown);
+  if (flags.options.keep_last && rows.inputs.back().rows == 0)
+    Warn(Format("{}: the last input, which --keep-last keeps, has no rows",
+                rows.inputs.back().path));
   const double rate = static_cast<double>(rows.rows) / seconds;
   Note(Format("{} in {}, {} s, {} rows/s", Counted(rows.rows, "row"), flags.options.output,
               Fixed(seconds, 1), WithCommas(rate)),

@@ -62,6 +62,11 @@ run 0 train --config small.json --data contiguous --train-rows 0:4000 --eval-row
   --json contiguous.json
 json contiguous.json 'd["rows"] == 4000 and d["auc"] is not None'
 
+# ---- a last input without rows is said
+: >empty.tsv
+run 0 preprocess rows.tsv empty.tsv -o kept_none --shuffle --keep-last
+has err "empty.tsv: the last input, which --keep-last keeps, has no rows"
+
 # ---- mistakes
 fails_saying "Parquet is not read" preprocess day_0.parquet -o none
 fails_saying "Parquet is not read" train --config small.json --data day_0.parquet
