@@ -1,7 +1,8 @@
 #!/bin/bash
 # Kill −9 while tables are trained, checkpoints are written and chains compacted: what is there goes
 # on, and the end has the bits of the run that was never killed. 5 kills, or 50 where
-# TESSERA_TEST_ALL is set.
+# TESSERA_TEST_ALL is set. Argument: size_limit_kills.so.
+kills_writes=$PWD/$1
 source "$(dirname "$0")/cli_test_lib.sh"
 kills=${TESSERA_TEST_ALL:+50}
 kills=${kills:-5}
@@ -60,14 +61,14 @@ sed "s/\"rows\": 5000/\"rows\": 50000000/; s/\"rows\": 51/\"rows\": 5000/g
   s/\"vocabulary\": 50/\"vocabulary\": 4000/" small.json >plain.json
 same plain.json
 
-# ---- inside of a write: the limit of a file's size ends the process there, as a kill does
+# ---- inside of a write: the limit of a file's size ends the process there
 run 0 inspect run --json
 json out 'd["chain"]["base_bytes"] > 150000'
 rm -rf run
 kills=1 kill_often plain.json
 go_on=(--resume run)
 for kilobytes in 1 100; do  # in a delta; in the next base
-  (ulimit -f $kilobytes; train >/dev/null 2>&1)
+  (ulimit -f $kilobytes; LD_PRELOAD=$kills_writes train >/dev/null 2>&1)
   [ $? -gt 128 ] || fail "$kilobytes kB: it was not killed"
   ls run/*.tmp >/dev/null || fail "$kilobytes kB: it was killed elsewhere"
   run 0 inspect run
@@ -75,7 +76,7 @@ done
 a_little_further plain.json
 "$tessera" train --threads 2 "${go_on[@]}" --checkpoint run --incremental --checkpoint-every 2 \
   --max-deltas 5000 --max-delta-share 999 --keep-chains 1 >out 2>err || fail "$(cat err)"
-(ulimit -f 100; "$tessera" compact run >/dev/null 2>&1)
+(ulimit -f 100; LD_PRELOAD=$kills_writes "$tessera" compact run >/dev/null 2>&1)
 [ $? -gt 128 ] || fail "compact: it was not killed"
 ls run/*.tmp >/dev/null || fail "compact: it was killed elsewhere"
 run 0 compact run

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Nothing that was saved is lost: two writers of one path, what another run saved, and what a kill
-# leaves.
+# leaves. Argument: size_limit_kills.so.
+kills_writes=$PWD/$1
 source "$(dirname "$0")/cli_test_lib.sh"
 sed 's/"rows": 5000/"rows": 60000/' small.json >long.json
 
@@ -158,7 +159,8 @@ fails_saying "new/ranks/save-1-rank-1.safetensors: " inspect new/ranks
 echo mine >note.safetensors.tmp
 for target in killed.safetensors "killed --incremental"; do
   # shellcheck disable=SC2086
-  (ulimit -f 1; "$tessera" train --config small.json --checkpoint $target >/dev/null 2>&1)
+  (ulimit -f 1; LD_PRELOAD=$kills_writes "$tessera" train --config small.json \
+    --checkpoint $target >/dev/null 2>&1)
   [ $? -gt 128 ] || fail "$target: it was not killed"
   find . -name '*killed*.tmp' -o -path './killed/*.tmp' | grep -q . ||
     fail "$target: nothing is left: $(find .)"
