@@ -60,10 +60,9 @@ constexpr char kPreprocessFooter[] =
     "--seed and the number of rows alone. With --keep-last the last input stays as it is, behind "
     "the others, for evaluation. Without --shuffle rows stay in their order; \"shuffle\" of a "
     "configuration mixes them while training. Until the output is whole, rows that are shuffled "
-    "lie "
-    "beside it: their numbers, 8 bytes for each id, and 16 for each bag. With --overwrite the "
-    "earlier "
-    "rows stay whole until the new ones are.\n"
+    "lie beside it: their numbers, 8 bytes for each id, and 16 for each bag. With --overwrite the "
+    "earlier rows stay whole until the new ones are; a kill while days of npy files are renamed, "
+    "at the very end, leaves days without labels, which nobody reads.\n"
     "Without --config, the first pass writes the rows as columns into a folder inside the output, "
     "which takes about the space of the text and is removed in the end. Memory stays near "
     "--memory-mib.\n";

@@ -174,10 +174,10 @@ void NpyWriter::Append(const void* row) {
   ++rows_;
 }
 
-void NpyWriter::Finish() {
-  std::rewind(file_.stream());
+void NpyWriter::Prepare() {
+  file_.Rewind();
   WriteHeader();
-  file_.Commit();
+  file_.Sync();
 }
 
 }  // namespace tessera

@@ -40,7 +40,12 @@ class NpyWriter {
 
   // `row`: `columns` elements. Throws Error when it can't be written.
   void Append(const void* row);
-  void Finish();
+  // Writes all of it, so that its name alone is missing. Throws Error when it can't be written.
+  void Prepare();
+  // Removes a file that is there.
+  void Withdraw() { file_.RemoveReplaced(); }
+  // Gives it its name. REQUIRES: Prepare.
+  void Finish() { file_.Commit(); }
 
  private:
   void WriteHeader();

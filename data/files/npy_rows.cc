@@ -68,6 +68,12 @@ void NpyDayWriter::Append(const StoredRow& row) {
   labels_.Append(&label);
 }
 
+void NpyDayWriter::Prepare() {
+  dense_.Prepare();
+  sparse_.Prepare();
+  labels_.Prepare();
+}
+
 void NpyDayWriter::Finish() {
   dense_.Finish();
   sparse_.Finish();

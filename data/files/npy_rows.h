@@ -30,13 +30,16 @@ StoredParts MapNpyDays(const std::vector<NpyDay>& days);
 RowRange ValidationHalf(int64_t rows);
 RowRange TestHalf(int64_t rows);
 
-// Writes NAME_dense.npy, NAME_sparse.npy and NAME_labels.npy.
+// Writes NAME_dense.npy, NAME_sparse.npy and NAME_labels.npy. While they replace others there are
+// no labels, so that readers find an error, not rows of both.
 class NpyDayWriter final : public RowWriter {
  public:
   // REQUIRES: ids of i32 or i64.
   NpyDayWriter(const std::string& name, int64_t dense_columns, int64_t id_columns, DType id_type);
 
   void Append(const StoredRow& row) override;
+  void Prepare() override;
+  void Withdraw() override { labels_.Withdraw(); }
   void Finish() override;
 
  private:

@@ -145,6 +145,7 @@ void RowFolderOutput::TakeUsualNames() {
   } catch (const Error&) {
     error = std::make_error_code(std::errc::io_error);
   }
+  if (error && IndexIs(folder_, index_)) return;  // nobody knows which index lasts: both names stay
   for (const RowShard& shard : index_.shards) {
     std::error_code ignored;
     fs::remove(error ? PathIn(folder_, shard.file) : PathOf(shard), ignored);

@@ -17,7 +17,10 @@ class RowWriter {
   virtual ~RowWriter() = default;
   // Throws Error when it can't be written. REQUIRES: as many numbers and ids each time.
   virtual void Append(const StoredRow& row) = 0;
-  // Makes what was written readable; without this call nothing of it is.
+  // Makes what was written readable; without these calls, in this order, nothing of it is. Of
+  // several writers each makes one call before any makes the next. Throw Error when they can't.
+  virtual void Prepare() {}   // all of it lasts, and changes nothing that is read
+  virtual void Withdraw() {}  // several files that Finish replaces are no longer read
   virtual void Finish() = 0;
 };
 

@@ -307,6 +307,8 @@ class Preprocessor {
     ForEachRow(shuffled, all, [&](const StoredRow& row) { Write(row); });
     while (options_.to == PreprocessOutput::kNpy && input_ + 1 < all) NextWriter();  // empty ones
     writers_.push_back(std::move(writer_));
+    for (const auto& writer : writers_) writer->Prepare();
+    for (const auto& writer : writers_) writer->Withdraw();
     for (const auto& writer : writers_) writer->Finish();
   }
 

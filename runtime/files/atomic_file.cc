@@ -128,10 +128,22 @@ void AtomicFile::Write(const void* bytes, int64_t count) {
   if (size > 0 && std::fwrite(bytes, 1, size, file_.get()) != size) Fail();
 }
 
-void AtomicFile::Rename() {
+void AtomicFile::Rewind() {
+  if (std::fseek(file_.get(), 0, SEEK_SET) != 0) Fail();
+}
+
+void AtomicFile::Sync() {
   if (std::fflush(file_.get()) != 0) Fail();
+  if (!beside_.empty() && fsync(fileno(file_.get())) != 0) Fail();
+}
+
+void AtomicFile::RemoveReplaced() {
+  if (!beside_.empty() && unlink(target_.c_str()) != 0 && errno != ENOENT) Fail();
+}
+
+void AtomicFile::Rename() {
+  Sync();
   if (!beside_.empty()) {
-    if (fsync(fileno(file_.get())) != 0) Fail();
     if (std::rename(beside_.c_str(), target_.c_str()) != 0) Fail();
     internal::DropUnfinished(beside_);
   }

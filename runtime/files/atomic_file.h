@@ -35,6 +35,13 @@ class AtomicFile {
 
   // Throws Error when it can't.
   void Write(const void* bytes, int64_t count);
+  // Goes back to the first byte, to write over it. Throws Error when what was written can't be.
+  void Rewind();
+  // Makes what was written outlast a loss of power: Rename then takes no time. Throws Error when
+  // that fails.
+  void Sync();
+  // Removes what Rename would replace. Throws Error when that fails.
+  void RemoveReplaced();
   // Gives the file its name: it exists from now on. Throws Error when that fails.
   void Rename();
   // Rename, and what makes it outlast a loss of power. Throws Error as Rename, and where the folder

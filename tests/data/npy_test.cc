@@ -32,6 +32,7 @@ TEST(Npy, WritesWhatNumpyDoes) {
   const float row[] = {1, 2, 3};
   NpyWriter writer(path, DType::kF32, 3);
   writer.Append(row);
+  writer.Prepare();
   writer.Finish();
   EXPECT_EQ(ReadFile(path), OneRow());
 }
@@ -43,6 +44,7 @@ TEST(Npy, MapsWhatItWrote) {
     const int64_t row[] = {i, -i << 40};
     writer.Append(row);
   }
+  writer.Prepare();
   writer.Finish();
   const Tensor ids = MapNpy(path);
   EXPECT_EQ(ids.shape(), (Shape{1000, 2}));

@@ -36,6 +36,7 @@ void Write(RowWriter& writer, int64_t first, int64_t last, int64_t shift = 0) {
     ids[0] += shift;
     writer.Append({.label = static_cast<float>(row % 2), .dense = dense, .ids = ids});
   }
+  writer.Prepare();
   writer.Finish();
 }
 
@@ -107,6 +108,19 @@ TEST(NpyRows, ADayIsNamedByAnyOfItsFiles) {
   EXPECT_EQ(
       ErrorOf([] { FindNpyDay(TempPath("named")); }),
       TempPath("named") + ": cannot be read: " + TempPath("named_labels.npy") + " is not there");
+}
+
+TEST(NpyRows, ADayThatIsReplacedIsNeverReadInParts) {
+  WriteDay("replaced", 0, 4);
+  NpyDayWriter writer(TempPath("replaced"), kDense, kIds, DType::kI32);
+  writer.Append({.label = 1, .dense = DenseOf(9), .ids = IdsOf(9)});
+  writer.Prepare();
+  EXPECT_EQ(MapNpyDays({*FindNpyDay(TempPath("replaced"))}).rows(), 4);
+  writer.Withdraw();
+  EXPECT_THAT(ErrorOf([] { FindNpyDay(TempPath("replaced")); }),
+              ::testing::HasSubstr("labels.npy is not"));
+  writer.Finish();
+  EXPECT_EQ(MapNpyDays({*FindNpyDay(TempPath("replaced"))}).rows(), 1);
 }
 
 TEST(NpyRows, HalvesAreTorchRecs) {

@@ -26,6 +26,7 @@ std::string NpyOf(const std::string& name, DType type, const void* numbers, int6
   const std::string path = ::testing::TempDir() + "/" + name;
   NpyWriter writer(path, type, count);
   writer.Append(numbers);
+  writer.Prepare();
   writer.Finish();
   return path;
 }

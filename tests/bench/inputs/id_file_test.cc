@@ -30,6 +30,7 @@ void WriteNpy(const std::string& path, const std::vector<int64_t>& numbers, int6
   NpyWriter writer(path, DType::kI64, columns);
   for (size_t i = 0; i < numbers.size(); i += static_cast<size_t>(columns))
     writer.Append(numbers.data() + i);
+  writer.Prepare();
   writer.Finish();
 }
 
