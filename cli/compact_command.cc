@@ -5,6 +5,7 @@
 
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
+#include "cli/files.h"
 #include "cli/outputs.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
@@ -52,7 +53,7 @@ std::string Written(const CompactFlags& flags, bool of_ranks) {
 }
 
 int64_t BytesOf(const std::string& path) {
-  if (!IsFolder(path)) return static_cast<int64_t>(std::filesystem::file_size(path));
+  if (!IsFolder(path)) return BytesWritten(path);
   int64_t bytes = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(path))
     if (file.is_regular_file()) bytes += static_cast<int64_t>(file.file_size());

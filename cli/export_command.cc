@@ -2,13 +2,13 @@
 // model directory.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
+#include "cli/files.h"
 #include "cli/outputs.h"
 #include "cli/show/byte_progress.h"
 #include "cli/show/checkpoint_summary.h"
@@ -65,7 +65,7 @@ void Report(const serve::WrittenDelta& delta) {
   for (const serve::TableChange& table : delta.tables)
     rows.push_back({table.spec.name, Count(table.spec.rows), Count(table.changed),
                     Count(table.added), Count(table.ids_set), Count(table.ids_removed)});
-  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(delta.path));
+  const auto bytes = BytesWritten(delta.path);
   Note(Format("{}\n{}: version {}, {}", TextTable(rows), delta.path, delta.version, Bytes(bytes)),
        {{"path", delta.path}, {"version", delta.version}, {"bytes", bytes}});
 }
@@ -131,7 +131,7 @@ int ExportFile(const ExportFlags& flags, const Checkpoint& from, const std::stri
                 .progress = [&](int64_t done, int64_t total) { progress.Show(done, total); }});
     seconds = progress.seconds();
   }
-  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(flags.out));
+  const auto bytes = BytesWritten(flags.out);
   Note(Format("{}: {}, {}, in {}", flags.out, counted, Bytes(bytes), Duration(seconds)),
        {{"path", flags.out}, {"bytes", bytes}, {"seconds", seconds}});
   return 0;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "runtime/base/check.h"
 #include "runtime/files/atomic_file.h"
@@ -71,6 +72,12 @@ void CheckMayBeWritten(const std::string& path) {
   if (!fs::is_directory(folder, ignored))
     throw Error(Format("{}: cannot be written: {}: it is no directory", path, folder.string()));
   CheckFolder(path, folder.string());
+}
+
+int64_t BytesWritten(const std::string& path) {
+  std::error_code of_stream;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, of_stream);
+  return of_stream ? 0 : static_cast<int64_t>(bytes);
 }
 
 }  // namespace tessera::cli

@@ -1,6 +1,7 @@
 #ifndef TESSERA_CLI_FILES_H_
 #define TESSERA_CLI_FILES_H_
 // Files that a command writes.
+#include <cstdint>
 #include <string>
 
 namespace tessera::cli {
@@ -14,6 +15,9 @@ void CheckWritable(const std::string& path);
 // Checks that a file or folder can be made, and leaves nothing: it tries in the nearest folder
 // above it that is there.
 void CheckMayBeWritten(const std::string& path);
+
+// The bytes of a file that was written; 0 for a stream, whose reader has them.
+int64_t BytesWritten(const std::string& path);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_FILES_H_

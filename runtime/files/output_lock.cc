@@ -62,6 +62,9 @@ bool IsStillThere(int file, const std::string& path) {
 std::string MakeFolder(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return "";
+  if (fs::is_symlink(path, error))
+    throw Error(Format("{}: cannot be made a folder: it is a link to {}, where there is none", path,
+                       fs::read_symlink(path, error).string()));
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path))
     throw Error(Format("{}: cannot be made a folder: {}", path,

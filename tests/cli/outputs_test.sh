@@ -171,6 +171,14 @@ for target in killed.safetensors "killed --incremental"; do
 done
 [ "$(cat note.safetensors.tmp)" = mine ] || fail "it removed a file that it did not make"
 
+# ---- streams take what is written once; what must be read as well is refused, as is a folder that
+# is a link to nothing
+run 0 export killed.safetensors --out /dev/null
+fails_saying "--verify /dev/null: it is a stream; expected a file" train --config small.json \
+  --verify /dev/null
+ln -s nowhere dangling
+fails_saying "dangling: cannot be made a folder: it is a link to nowhere, where there is none" \
+  preprocess rows.tsv -o dangling
 # ---- a link is written through, also one whose target is not there yet; not into a missing folder,
 # nor round in a circle
 mkdir elsewhere linked

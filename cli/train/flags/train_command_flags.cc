@@ -15,6 +15,7 @@
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/files.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/pipeline/pipeline_kind.h"
@@ -334,6 +335,9 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
         "other data than its own: leave it out, or give --resume");
   if (flags.verify_every && flags.verify.empty())
     throw Error("--verify-every needs --verify to say where");
+  if (IsStream(flags.verify))
+    throw Error(
+        Format("--verify {}: it is a stream; expected a file, which is read, too", flags.verify));
   ParsePipelineKind(flags.pipeline);
 }
 
