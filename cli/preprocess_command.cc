@@ -16,6 +16,7 @@
 #include "cli/show/row_file_warnings.h"
 #include "cli/show/row_progress.h"
 #include "cli/show/unknown_items_text.h"
+#include "data/files/row_folder_index.h"
 #include "data/preprocess/parse_rows.h"
 #include "data/preprocess/preprocess.h"
 #include "runtime/base/check.h"
@@ -142,6 +143,11 @@ int RunWith(const PreprocessFlags& flags, Work&& work) {
   reads.push_back(flags.config);
   Outputs outputs(flags.overwrite, std::move(reads));
   outputs.AddFolder(flags.options.output);
+  if (flags.to == "npy" && IsRowFolder(flags.options.output))
+    throw Error(
+        Format("--to npy: {} holds rows of --to folder, which whoever reads it would go on "
+               "to read: name another folder",
+               flags.options.output));
   WarnOfRepeatedFiles(flags.options.inputs);
   const auto begin = std::chrono::steady_clock::now();
   ParseRowsReport report;

@@ -58,6 +58,25 @@ std::string ReportsOf(const TrainWords& train) {
   return (folder / ("." + name.string() + ".launch")).string();
 }
 
+// Whether a launch has made what is called so in its folder: the reports of a start, or the hosts.
+bool IsReport(const std::string& name) {
+  return name.starts_with("hosts") || name.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Throws Error for a folder that is no launch's own: its files would be removed.
+void CheckIsReports(const std::string& path) {
+  std::error_code ignored;  // the lock says what cannot be made
+  const auto refuse = [&](const std::string& what) {
+    throw Error(Format("{}: {}, where tessera launch keeps what its ranks tell it: move it away",
+                       path, what));
+  };
+  if (fs::is_symlink(path, ignored)) refuse("it is a link");
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
+    if (const std::string name = entry.path().filename().string();
+        !IsLockName(name) && !IsReport(name))
+      refuse(Format("{} is in it", name));
+}
+
 // Reports of one launch; the folder goes with it, also one that a killed launch has left.
 class ReportsFolder {
  public:
@@ -78,6 +97,7 @@ class ReportsFolder {
 
  private:
   static std::string Made(const std::string& path) {
+    CheckIsReports(path);
     std::error_code ignored;  // the lock says what cannot be made
     fs::create_directories(fs::absolute(path).parent_path(), ignored);
     return path;
@@ -85,7 +105,7 @@ class ReportsFolder {
   void Clear() const {
     std::error_code ignored;
     for (const fs::directory_entry& entry : fs::directory_iterator(path_, ignored))
-      if (!IsLockName(entry.path().filename().string())) fs::remove_all(entry.path(), ignored);
+      if (IsReport(entry.path().filename().string())) fs::remove_all(entry.path(), ignored);
   }
 
   const std::string path_;

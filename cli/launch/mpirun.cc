@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "cli/interrupt.h"
 #include "comm/rank_process.h"
 #include "runtime/base/check.h"
+#include "runtime/files/files.h"
 
 namespace tessera::cli {
 namespace {
@@ -145,9 +147,12 @@ MpirunEnd WaitFor(pid_t mpirun, const MpirunStart& start) {
   }
   const bool killed = WIFSIGNALED(status);
   const int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return {.code = ended_it ? InterruptedExit(InterruptSignal())
-                           : CodeOfRanks(start.reports, start.ranks).value_or(code),
-          .mpirun_was_killed = killed && !was_stuck,
+  const std::optional<int> of_ranks = CodeOfRanks(start.reports, start.ranks);
+  if (code == 0 && !ended_it && !of_ranks && EntriesOf(start.reports).empty())
+    throw Error(Format("{}: it ended with 0, but no rank has begun: expected Open MPI's mpirun",
+                       start.mpirun));
+  return {.code = ended_it ? InterruptedExit(InterruptSignal()) : of_ranks.value_or(code),
+          .mpirun_was_killed = killed && !was_stuck && !of_ranks,
           .losses = LossesIn(start.reports)};
 }
 

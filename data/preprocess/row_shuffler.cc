@@ -1,5 +1,8 @@
 #include "data/preprocess/row_shuffler.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -20,6 +23,17 @@ constexpr uint64_t kKeys = 0;                 // the sequence of random numbers
   throw Error(Format("{}: rows to shuffle cannot be {}: {}", folder, what, std::strerror(errno)));
 }
 
+// A file of the folder that goes with the process; a file system that knows no file without a name
+// gives it `path` for a moment. Null, with errno, if there can be none.
+std::FILE* NamelessFile(const std::string& folder, const std::string& path) {
+  int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file < 0) {
+    file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file >= 0) unlink(path.c_str());
+  }
+  return file < 0 ? nullptr : fdopen(file, "w+b");
+}
+
 }  // namespace
 
 RowShuffler::RowShuffler(const std::string& folder, int64_t memory_bytes, uint64_t seed)
@@ -36,10 +50,8 @@ RowShuffler::RowShuffler(const std::string& folder, int64_t memory_bytes, int bi
 std::FILE* RowShuffler::FileOf(size_t bucket) {
   File& file = files_[bucket];
   if (file == nullptr) {
-    const std::string path = PathIn(folder_, Format("bucket-{}-{}", bits_, bucket));
-    file.reset(std::fopen(path.c_str(), "w+b"));
+    file.reset(NamelessFile(folder_, PathIn(folder_, Format(".bucket-{}-{}", bits_, bucket))));
     if (file == nullptr) ThrowErrno(folder_, "written");
-    std::remove(path.c_str());
   }
   return file.get();
 }

@@ -124,7 +124,9 @@ void ReplaceTextFile(const std::string& path, const std::string& text) {
 void SyncFolder(const std::string& path) {
   const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY);
   if (folder < 0) ThrowErrno(path, "cannot be opened");
-  const bool synced = fsync(folder) == 0;
+  // Some file systems, as those over a network, know no sync of folders.
+  const bool synced =
+      fsync(folder) == 0 || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
   const int reason = errno;
   close(folder);
   errno = reason;

@@ -35,7 +35,8 @@ std::string ReadTextFile(const std::string& path, int64_t most = kMostTextBytes)
 // Replaces a file by an AtomicFile: a crash leaves the earlier text. Throws Error on failure.
 void ReplaceTextFile(const std::string& path, const std::string& text);
 
-// Makes what was renamed or made in a folder outlast a loss of power. Throws Error when it can't.
+// Makes what was renamed or made in a folder outlast a loss of power, where its file system can.
+// Throws Error when that fails.
 void SyncFolder(const std::string& path);
 
 }  // namespace tessera

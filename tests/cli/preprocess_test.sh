@@ -68,6 +68,8 @@ run 0 preprocess rows.tsv empty.tsv -o kept_none --shuffle --keep-last
 has err "empty.tsv: the last input, which --keep-last keeps, has no rows"
 
 # ---- mistakes
+fails_saying "--to npy: rows holds rows of --to folder" \
+  preprocess rows.tsv -o rows --to npy --overwrite
 fails_saying "Parquet is not read" preprocess day_0.parquet -o none
 fails_saying "Parquet is not read" train --config small.json --data day_0.parquet
 fails_saying "--frequency-threshold needs --contiguous" preprocess rows.tsv -o none \

@@ -173,6 +173,22 @@ refused "--ranks-per-node 3: 4 ranks do not fill nodes of 3" launch --ranks 4 "$
   --ranks-per-node 3
 echo "node1 slots=2 more" >hosts
 refused "hosts: line 1: expected HOST slots=N" launch --hostfile hosts "${given[@]}"
+mkdir starts_none
+printf '#!/bin/sh\n' >starts_none/mpirun
+chmod +x starts_none/mpirun
+PATH=$PWD/starts_none:$PATH refused "it ended with 0, but no rank has begun" \
+  launch --ranks 2 "${given[@]}"
+mkdir kept
+echo mine >kept/0
+ln -s kept .new.launch
+fails_saying ".new.launch: it is a link, where tessera launch keeps what its ranks tell it" \
+  launch --ranks 2 "${given[@]}"
+rm .new.launch
+mv kept .new.launch
+echo mine >.new.launch/notes
+fails_saying ".new.launch: notes is in it" launch --ranks 2 "${given[@]}"
+[ "$(cat .new.launch/0 .new.launch/notes | uniq)" = mine ] || fail "files of others are gone"
+rm -r .new.launch
 PATH=/nowhere "$tessera" launch --ranks 2 "${given[@]}" >out 2>err && fail "there is no mpirun"
 has err "tessera: mpirun is not in PATH: install Open MPI (apt-get install openmpi-bin)"
 OMPI_COMM_WORLD_SIZE=2 refused "tessera launch starts mpirun itself: leave mpirun out" \
