@@ -16,22 +16,6 @@
 namespace tessera::cli {
 namespace {
 
-// Why no file can be made in a folder; "" where one can. A file system may refuse what the folder's
-// rights allow, so a file is made, which has no name, or loses it at once.
-std::string WhyNoFileIn(const std::string& folder) {
-  if (access(folder.c_str(), W_OK | X_OK) != 0) return std::strerror(errno);
-  int file = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-  if (file < 0) {  // the file system may know no file without a name
-    std::string path = PathIn(folder, ".tessera-XXXXXX");
-    file = mkostemp(path.data(), O_CLOEXEC);
-    if (file < 0)  // the folder itself is there
-      return errno == ENOENT ? "its file system takes no new files" : std::strerror(errno);
-    unlink(path.c_str());
-  }
-  close(file);
-  return "";
-}
-
 void CheckFolder(const std::string& path, const std::string& folder) {
   const std::string why = WhyNoFileIn(folder);
   if (!why.empty()) throw Error(Format("{}: cannot be written: {}: {}", path, folder, why));
@@ -45,6 +29,22 @@ bool IsWritableStream(const std::string& path) {
 }
 
 }  // namespace
+
+// A file system may refuse what the folder's rights allow, so a file is made, which has no name, or
+// loses it at once.
+std::string WhyNoFileIn(const std::string& folder) {
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return std::strerror(errno);
+  int file = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (file < 0) {  // the file system may know no file without a name
+    std::string path = PathIn(folder, ".tessera-XXXXXX");
+    file = mkostemp(path.data(), O_CLOEXEC);
+    if (file < 0)  // the folder itself is there
+      return errno == ENOENT ? "its file system takes no new files" : std::strerror(errno);
+    unlink(path.c_str());
+  }
+  close(file);
+  return "";
+}
 
 void CheckIsNoDirectory(const std::string& path) {
   std::error_code error;  // of what is no directory either

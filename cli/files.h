@@ -16,6 +16,9 @@ void CheckWritable(const std::string& path);
 // above it that is there.
 void CheckMayBeWritten(const std::string& path);
 
+// Why no file can be made in a folder; "" where one can. It leaves nothing there.
+std::string WhyNoFileIn(const std::string& folder);
+
 // The bytes of a file that was written; 0 for a stream, whose reader has them.
 int64_t BytesWritten(const std::string& path);
 

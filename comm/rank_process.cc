@@ -3,35 +3,14 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "runtime/base/check.h"
 
 namespace tessera::internal {
-namespace {
-
-// The kernel tells this of a process; zeros if it cannot be seen.
-struct Stat {
-  char state = '\0';
-  pid_t parent = 0;
-};
-Stat StatOf(pid_t pid) {
-  Stat stat;
-  std::ifstream file(Format("/proc/{}/stat", int64_t{pid}));
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(')');  // a name may have brackets
-  if (name_end != std::string::npos)
-    std::istringstream(line.substr(name_end + 1)) >> stat.state >> stat.parent;
-  return stat;
-}
-
-}  // namespace
 
 // A host is a boot of a kernel and a namespace of process numbers in it: containers have their own.
 RankProcess ThisProcess() {
@@ -47,16 +26,23 @@ RankProcess ThisProcess() {
   return process;
 }
 
-char StateOf(pid_t pid) { return StatOf(pid).state; }
+char StateOf(pid_t pid) {
+  std::ifstream file(Format("/proc/{}/stat", int64_t{pid}));
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');  // a name may have brackets
+  return name_end == std::string::npos || name_end + 2 >= line.size() ? '\0' : line[name_end + 2];
+}
 
 std::vector<pid_t> LivingChildrenOf(pid_t pid) {
   std::vector<pid_t> children;
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
-    const pid_t process = std::atoi(entry.path().filename().c_str());  // 0 for other files
-    if (process <= 0) continue;
-    const Stat stat = StatOf(process);
-    if (stat.parent == pid && stat.state != 'Z') children.push_back(process);
+  const std::string threads = Format("/proc/{}/task", int64_t{pid});
+  for (const auto& thread : std::filesystem::directory_iterator(threads, none)) {
+    std::ifstream file(thread.path() / "children");
+    for (pid_t child = 0; file >> child;)
+      if (const char state = StateOf(child); state != 'Z' && state != '\0')
+        children.push_back(child);
   }
   return children;
 }

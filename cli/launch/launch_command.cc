@@ -65,16 +65,14 @@ bool IsReport(const std::string& name) {
 
 // Throws Error for a folder that is no launch's own: its files would be removed.
 void CheckIsReports(const std::string& path) {
-  std::error_code ignored;  // the lock says what cannot be made
   const auto refuse = [&](const std::string& what) {
     throw Error(Format("{}: {}, where tessera launch keeps what its ranks tell it: move it away",
                        path, what));
   };
-  if (fs::is_symlink(path, ignored)) refuse("it is a link");
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
-    if (const std::string name = entry.path().filename().string();
-        !IsLockName(name) && !IsReport(name))
-      refuse(Format("{} is in it", name));
+  if (std::error_code none; fs::is_symlink(path, none)) refuse("it is a link");
+  if (!IsFolder(path)) return;  // the lock says what cannot be made
+  for (const std::string& name : EntriesOf(path))
+    if (!IsLockName(name) && !IsReport(name)) refuse(Format("{} is in it", name));
 }
 
 // Reports of one launch; the folder goes with it, also one that a killed launch has left.

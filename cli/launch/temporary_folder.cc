@@ -1,14 +1,11 @@
 #include "cli/launch/temporary_folder.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
+#include "cli/files.h"
 #include "runtime/base/check.h"
 
 namespace tessera::cli {
@@ -29,15 +26,11 @@ Chosen ChosenFolder() {
   return {};
 }
 
-// Why no folder can be made in it; "" where one can.
+// Why Open MPI can make nothing in it; "" where it can.
 std::string WhyUnusable(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return error.message();
-  std::string made = (std::filesystem::path(folder) / "tessera-XXXXXX").string();
-  if (mkdtemp(made.data()) == nullptr) return std::strerror(errno);
-  rmdir(made.c_str());
-  return "";
+  return error ? error.message() : WhyNoFileIn(folder);
 }
 
 }  // namespace

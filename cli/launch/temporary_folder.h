@@ -5,7 +5,7 @@
 namespace tessera::cli {
 
 // Throws Error, naming the variable that chose it (OMPI_MCA_orte_tmpdir_base, TMPDIR, …), unless
-// folders can be made in it. It is made where it is missing, as mpirun does.
+// files can be made in it. It is made where it is missing, as mpirun does.
 void CheckTemporaryFolder();
 
 }  // namespace tessera::cli

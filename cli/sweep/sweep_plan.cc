@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -191,8 +190,8 @@ void CheckNoOtherFiles(const std::string& folder) {
   if (!IsThere(folder)) return;
   if (!IsFolder(folder))
     throw Error(Format("{}: it is a file; expected a folder for the sweep", folder));
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (const std::string name = entry.path().filename().string(); !name.starts_with('.'))
+  for (const std::string& name : EntriesOf(folder))
+    if (!name.starts_with('.'))
       throw Error(Format("{}: {} is there, and no sweep: name another folder", folder, name));
 }
 
