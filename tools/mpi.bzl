@@ -29,6 +29,9 @@ def mpi_program_test(name, ranks, program, args = [], **kwargs):
         name = name,
         srcs = ["//tools:mpi_test.sh"],
         args = [str(ranks), "$(location %s)" % program] + args,
-        data = [program],
+        data = [
+            program,
+            "//tools:mpi_environment.sh",
+        ],
         **kwargs
     )

@@ -1,12 +1,5 @@
 # Sourced after cli_test_lib.sh by tests that start ranks as processes.
-scratch=$(mktemp -d /tmp/mpi.XXXXXX)  # short: sockets lie in it
-trap 'rm -rf "$scratch"' EXIT
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 HOME=${HOME:-$scratch}
-# Open MPI gives not all its memory back
-export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-# No shell on other machines is there to be started through; ranks that share cores give way to each
-# other.
-export TMPDIR=$scratch OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader OMPI_MCA_mpi_yield_when_idle=1
+source "$(dirname "${BASH_SOURCE[0]}")/../../tools/mpi_environment.sh"
 mpirun=(mpirun --oversubscribe)
 
 # start_ranks RANKS ARGS…: starts tessera on so many ranks in the background, output in files out

@@ -12,7 +12,7 @@ expect() {
   local fault=$1 thread output code bad pattern
   shift
   for thread in "${threads[@]}"; do
-    output=$(timeout 300 "$run" 3 "$program" "$fault" $thread 2>&1)
+    output=$(timeout -k 10 300 "$run" 3 "$program" "$fault" $thread 2>&1)
     code=$?
     echo "== $fault $thread: exit code $code"
     bad=0
@@ -52,7 +52,7 @@ threads=("")  # hosts hear of each other by the thread of MPI
 expect apart "$silent has not been heard of for 2 s"
 # All ranks end well, though one computes for long, or comes late.
 for fault in busy late; do
-  output=$(timeout 300 "$run" 3 "$program" "$fault" 2>&1) &&
+  output=$(timeout -k 10 300 "$run" 3 "$program" "$fault" 2>&1) &&
     [ "$(grep -c 'ended well' <<<"$output")" = 3 ] ||
     { echo "$fault: a rank was taken for lost: $output"; failures=$((failures + 1)); }
 done
