@@ -136,7 +136,8 @@ class DataSets {
     std::shared_ptr<const RowTable> table;
     std::shared_ptr<UnknownItems> unknown = nullptr;
     std::shared_ptr<const RowFilter> filter = nullptr;  // of text that is split
-    bool is_subset = false;  // the table has the rows of a range and part alone
+    bool is_subset = false;                 // the table has the rows of a range and part alone
+    std::vector<PathIdentity> mapped = {};  // of the files of a table that is trained on
   };
   bool made_up() const { return selection_.files.empty(); }
   std::shared_ptr<const RowTable> MapDays(const std::vector<std::string>& files,
@@ -166,6 +167,7 @@ class DataSets {
 
   // ---- data_sets_files.cc
   Rows RowsOf(const std::vector<std::string>& files) const;
+  Rows OpenedRowsOf(const std::vector<std::string>& files) const;
   Rows OwnRowsOf(const std::vector<std::string>& files) const;
   void CheckReadOnce(int64_t epochs) const;
   void CheckFormat() const;

@@ -125,7 +125,23 @@ DataSets::Rows DataSets::OwnRowsOf(const std::vector<std::string>& files) const 
   return {files, nullptr};
 }
 
+// Files of a table are mapped once, so that their identity is that of what is mapped, also where
+// others take their place later.
 DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
+  if (!trains_) return OpenedRowsOf(files);
+  const DataIdentity before = IdentityOf(files, {});
+  Rows rows = OpenedRowsOf(files);
+  if (rows.table == nullptr) return rows;
+  if (ToText(IdentityOf(files, {})) != ToText(before))
+    throw Error(
+        Format("{}: files of --data or --eval were replaced while they were opened: start "
+               "again when they are whole",
+               files.front()));
+  rows.mapped = before.paths;
+  return rows;
+}
+
+DataSets::Rows DataSets::OpenedRowsOf(const std::vector<std::string>& files) const {
   if (data_.schema != nullptr) return OwnRowsOf(files);
   if (data_.format == DataFormat::kMovieLens)
     return {files, std::make_shared<RatingRows>(ReadRatings(files), features_, data_.like_from)};

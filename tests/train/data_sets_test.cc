@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <thread>
+#include <vector>
 
 #include "data/preprocess/preprocess.h"
 #include "data/synthetic/criteo_file_writer.h"
@@ -13,6 +17,8 @@
 
 namespace tessera {
 namespace {
+
+namespace fs = std::filesystem;
 
 using testing::ErrorOf;
 using testing::TempPath;
@@ -249,6 +255,58 @@ TEST(DataSets, FilesWinOverPlantedData) {
   const auto train = data.OpenTrain(30), eval = data.OpenEval();
   EXPECT_EQ(train->Next()->first_row, 30);
   EXPECT_EQ(eval->Next()->size(), 10);
+}
+
+// A folder of rows from `first` on.
+std::string FolderFrom(const std::string& name, int64_t first) {
+  const std::string text = TempPath(name + ".tsv"), path = TempPath(name);
+  WriteCriteoFile(text, ClickModel({.vocabulary = 50, .strength = 3}), {first, first + 300});
+  Preprocess({.inputs = {text}, .output = path});
+  return path;
+}
+
+// Puts the files of one folder after the other into the place of those of `target`, as long as it
+// lives.
+class Replacer {
+ public:
+  Replacer(std::vector<std::string> folders, fs::path target)
+      : thread_([=, this] {
+          for (size_t i = 0; !ends_; ++i)
+            for (const auto& file : fs::directory_iterator(folders[i % folders.size()])) {
+              fs::copy_file(file, target.string() + ".new");
+              fs::rename(target.string() + ".new", target / file.path().filename());
+            }
+        }) {}
+  ~Replacer() {
+    ends_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> ends_ = false;
+  std::thread thread_;
+};
+
+TEST(DataSets, MappedRowsAreThoseOfTheirIdentity) {
+  std::vector<std::string> folders;  // so many that none comes again while one is opened
+  for (int64_t i = 0; i < 50; ++i) folders.push_back(FolderFrom(Format("from_{}", i), 300 * i));
+  const std::string target = FolderFrom("target", 0);
+  std::map<std::string, Numbers> rows_of;
+  const auto open = [&] {
+    TrainConfig config = Config(/*shuffled=*/false);
+    const DataSets data(
+        config,
+        {.files = {target}, .train_rows = RowRange{0, 250}, .eval_rows = RowRange{250, 300}});
+    const Numbers rows = NumbersOf(*data.OpenTrain(0)->Next());
+    const auto [known, is_new] = rows_of.emplace(ToText(data.train_identity()), rows);
+    EXPECT_EQ(known->second, rows);
+  };
+  const Replacer replacer(folders, target);
+  for (int i = 0; i < 300; ++i) try {
+      open();
+    } catch (const Error&) {  // replaced while they were opened
+    }
+  EXPECT_GE(rows_of.size(), 1);
 }
 
 TEST(DataSets, NoRowsAreAnError) {
