@@ -29,6 +29,7 @@ static_assert(std::atomic<Clock::rep>::is_always_lock_free);  // handlers use it
 
 // Whether this signal is the first. One that comes long after the first ends the process.
 bool IsFirst(int signal) {
+  if (signal == SIGPIPE) std::signal(SIGPIPE, SIG_IGN);  // later writes fail, too
   const Clock::rep now = Clock::now().time_since_epoch().count();
   Clock::rep first = 0;
   if (first_came.compare_exchange_strong(first, now)) return true;
@@ -44,10 +45,19 @@ void Note(int signal) {
   alarm(static_cast<unsigned>(within));
 }
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
 const char* NameOf(int signal) {
-  return signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGINT";
+  switch (signal) {
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGHUP:
+      return "SIGHUP";
+    case SIGPIPE:
+      return "SIGPIPE (nobody reads its output any more)";
+    default:
+      return "SIGINT";
+  }
 }
 
 void Handle(int signal, void (*handler)(int)) {
@@ -57,18 +67,26 @@ void Handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-// Whether SIGHUP was ignored when the program started. It is looked at before libraries are
-// initialized: UCX, which Open MPI 5 brings, then takes SIGHUP for itself.
-bool hangup_was_ignored = false;
-void LookAtHangup() {
+bool IsIgnored(int signal) {
   struct sigaction now = {};
-  hangup_was_ignored = sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
-[[gnu::used, gnu::section(".preinit_array")]] void (*const look_first)() = LookAtHangup;
+
+// Whether these were ignored when the program started. It is looked at before libraries are
+// initialized: UCX, which Open MPI 5 brings, then takes SIGHUP for itself.
+bool ignores_hangup = false, ignores_pipe = false;
+void LookAtIgnored() {
+  ignores_hangup = IsIgnored(SIGHUP);
+  ignores_pipe = IsIgnored(SIGPIPE);
+}
+[[gnu::used, gnu::section(".preinit_array")]] void (*const look_first)() = LookAtIgnored;
 
 void HandleAll(void (*handler)(int)) {
-  for (const int signal : kSignals)
-    Handle(signal, signal == SIGHUP && hangup_was_ignored ? SIG_IGN : handler);
+  for (const int signal : kSignals) {
+    const bool ignores =
+        (signal == SIGHUP && ignores_hangup) || (signal == SIGPIPE && ignores_pipe);
+    Handle(signal, ignores ? SIG_IGN : handler);
+  }
 }
 
 int pipe_ends[2] = {-1, -1};  // from handlers to the thread that ends the process
