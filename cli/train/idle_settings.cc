@@ -23,6 +23,12 @@ bool LeavesDecayOut(const AnyRule& rule) {
       rule);
 }
 
+// Steps that are clipped to nothing.
+bool ClipsAll(const AnyRule& rule) {
+  const auto* clipped = std::get_if<CowClipRowwiseAdagrad>(&rule);
+  return clipped != nullptr && clipped->weight_norm_coefficient == 0 && clipped->lower_bound == 0;
+}
+
 struct Idle {
   const char *setting, *why;
   auto operator<=>(const Idle&) const = default;
@@ -56,6 +62,10 @@ std::vector<Idle> IdleOfTable(const TrainConfig& config, const EmbeddingBagConfi
     idle.push_back({"state_dtype", "the optimizer has no states"});
   if (LeavesDecayOut(table.optimizer))
     idle.push_back({"the optimizer's weight_decay", "its weight_decay_mode is NONE"});
+  if (ClipsAll(table.optimizer))
+    idle.push_back({"the optimizer cowclip_rowwise_adagrad",
+                    "weight_norm_coefficient and lower_bound are 0, to which every gradient is "
+                    "clipped; CowClip's authors take 1 and 1e-5"});
   if (!table.cache.folder.empty() && table.location != EmbeddingLocation::kDisk)
     idle.push_back({"cache.folder", "the location is not DISK"});
   const auto managed = config.managed_collision.find(table.name);

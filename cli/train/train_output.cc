@@ -223,6 +223,23 @@ bool LosesSecondMoments(const EmbeddingBagConfig& table) {
           std::holds_alternative<PartialRowwiseAdam>(rule));
 }
 
+// Whether c = 1 − counter_halflife/k·weight_decay·… is above 1 (counter_rowwise_adagrad.h).
+bool GrowsByDecay(const EmbeddingBagConfig& table) {
+  const auto* rule = std::get_if<CounterRowwiseAdagrad>(&table.optimizer);
+  return rule != nullptr && rule->weight_decay > 0 && rule->counter_halflife < 0 &&
+         (rule->weight_decay_mode == WeightDecayMode::kDecouple ||
+          rule->weight_decay_mode == WeightDecayMode::kL2);
+}
+
+// "table a", or "tables a, b" of those for which `is` holds; "": none.
+std::string TablesThat(const TrainConfig& config, bool (*is)(const EmbeddingBagConfig&)) {
+  std::vector<std::string> names;
+  for (const EmbeddingBagConfig& table : config.tables)
+    if (is(table)) names.push_back(table.name);
+  if (names.empty()) return "";
+  return (names.size() == 1 ? "table " : "tables ") + internal::JoinedFirst(names, 4);
+}
+
 // Beside a sketch of so many bytes, admit_after 3 let in 0.2 % of 4,000 ids that came once, in
 // batches of 600 at most; beside one of 256 bytes 13 %, and of 64 bytes 85 %.
 constexpr int64_t kLeastSketchBytes = 4096;
@@ -242,14 +259,17 @@ void WarnOfSmallSketches(const TrainConfig& config) {
 void WarnOfSettings(const TrainConfig& config) {
   for (const std::string& idle : IdleSettings(config)) Warn(idle);
   WarnOfSmallSketches(config);
-  std::vector<std::string> lossy;
-  for (const EmbeddingBagConfig& table : config.tables)
-    if (LosesSecondMoments(table)) lossy.push_back(table.name);
-  if (!lossy.empty())
+  if (const std::string lossy = TablesThat(config, LosesSecondMoments); !lossy.empty())
     Warn(
-        Format("state_dtype f16 of {} {} beside Adam: second moments of gradients below some 0.005 "
+        Format("state_dtype f16 of {} beside Adam: second moments of gradients below some 0.005 "
                "come to 0, and the training may diverge; bf16 keeps them",
-               lossy.size() == 1 ? "table" : "tables", internal::JoinedFirst(lossy, 4)));
+               lossy));
+  if (const std::string growing = TablesThat(config, GrowsByDecay); !growing.empty())
+    Warn(
+        Format("weight_decay of {} makes rows larger, as in FBGEMM: counter_rowwise_adagrad takes "
+               "it times counter_halflife, which is below 0; expected 0 or more, or the "
+               "weight_decay_mode ADAGRADW",
+               growing));
 }
 
 void WarnOfRows(const TrainFlags& flags, const TrainConfig& config) {

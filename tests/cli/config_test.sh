@@ -79,6 +79,13 @@ run 0 train --config small.json --train-rows 0:512 \
 has err "optimizer.gradient_clipping.max_gradient changes nothing: the mode is none"
 has err "optimizer.gradient_clipping.norm_type changes nothing: the mode is not norm"
 has err "optimizer.dense.dampening changes nothing: the momentum is 0"
+run 0 train --config small.json --train-rows 0:512 \
+  --set optimizer.sparse.name=cowclip_rowwise_adagrad
+has err "the optimizer cowclip_rowwise_adagrad of tables a, b changes nothing: weight_norm"
+run 0 train --config small.json --train-rows 0:512 --set 'tables[1].optimizer={"name":"sgd"}' \
+  --set 'optimizer.sparse={"name":"counter_rowwise_adagrad","weight_decay":0.5,
+           "weight_decay_mode":"DECOUPLE"}'
+has err "weight_decay of table a makes rows larger, as in FBGEMM: counter_rowwise_adagrad takes it"
 run 0 train --config small.json --train-rows 0:512 --set 'tables[0].state_dtype=f16' \
   --set optimizer.sparse.name=adam
 has err "state_dtype f16 of table a beside Adam: second moments"
