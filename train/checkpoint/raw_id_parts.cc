@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/growing_rows.h"
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "models/ranking_model.h"
@@ -27,16 +28,21 @@ constexpr char kIds[] = "_growing_ids", kLast[] = "_growing_last_access_iter",
                kEvicted[] = "_evicted_indices", kPartRandom[] = "_part_random";
 constexpr uint64_t kPartsSeed = 0x7261775f70617274;  // no other numbers come from it
 
-// How a growing table divides its rows.
+// How a growing table divides its rows, and counts ids before they are admitted.
 struct Layout {
   int64_t rows = 0, num_parts = 0, shared_rows = 1;
+  int64_t sketch_bytes = 0;  // of each part; 0: ids are not counted
 
+  Layout(int64_t rows, int64_t num_parts, const GrowingIndexOptions& growing)
+      : rows(rows), num_parts(num_parts), shared_rows(growing.shared_rows) {
+    sketch_bytes = GrowingIndex::SketchBytes(growing, rows_a_part() - shared_rows);
+  }
   int64_t parts() const { return std::max<int64_t>(1, num_parts); }
   int64_t rows_a_part() const { return rows / parts(); }
-  // Whether rows mean the same: a table without parts only has more of them.
-  bool SameRows(const Layout& other) const {
+  // Whether a state means the same: a table without parts only has more rows.
+  bool SameState(const Layout& other) const {
     return num_parts == other.num_parts && shared_rows == other.shared_rows &&
-           (num_parts == 0 || rows == other.rows);
+           sketch_bytes == other.sketch_bytes && (num_parts == 0 || rows == other.rows);
   }
 };
 
@@ -48,7 +54,8 @@ std::map<std::string, Layout> LayoutsOf(const TrainConfig& config) {
     if (managed == config.managed_collision.end()) continue;
     const auto* growing = std::get_if<GrowingIndexOptions>(&managed->second.module);
     if (growing != nullptr)
-      layouts[table.name] = {table.num_embeddings, managed->second.num_parts, growing->shared_rows};
+      layouts.emplace(table.name,
+                      Layout(table.num_embeddings, managed->second.num_parts, *growing));
   }
   return layouts;
 }
@@ -63,20 +70,24 @@ std::map<std::string, Layout> SavedLayouts(const std::string& config) {
   for (const internal::Json& table : *tables) {
     const auto managed = table.find("managed_collision");
     if (managed == table.end() || managed->value("kind", "") != "growing") continue;
-    layouts[table.at("name")] = {table.at("rows"), managed->value("num_parts", int64_t{0}),
-                                 managed->value("shared_rows", int64_t{1})};
+    GrowingIndexOptions growing;
+    growing.shared_rows = managed->value("shared_rows", growing.shared_rows);
+    growing.admit_after = managed->value("admit_after", growing.admit_after);
+    growing.sketch_bytes = managed->value("sketch_bytes", growing.sketch_bytes);
+    layouts.emplace(table.at("name"),
+                    Layout(table.at("rows"), managed->value("num_parts", int64_t{0}), growing));
   }
   return layouts;
 }
 
-// Tables whose rows mean something else than they did in the saved configuration.
+// Tables whose state means something else than it did in the saved configuration.
 std::map<std::string, std::pair<Layout, Layout>> Changed(const std::string& saved_config,
                                                          const TrainConfig& now) {
   std::map<std::string, std::pair<Layout, Layout>> changed;
   const std::map<std::string, Layout> were = SavedLayouts(saved_config);
   for (const auto& [table, is] : LayoutsOf(now))
-    if (const auto was = were.find(table); was != were.end() && !was->second.SameRows(is))
-      changed[table] = {was->second, is};
+    if (const auto was = were.find(table); was != were.end() && !was->second.SameState(is))
+      changed.emplace(table, std::pair(was->second, is));
   return changed;
 }
 
@@ -87,7 +98,7 @@ struct SavedId {
 
 // A table's rows in their new places.
 struct MovedRows {
-  Layout before, after;
+  const Layout before, after;
   bool had_rows = true;                   // else no batch had met the table
   std::vector<std::vector<SavedId>> ids;  // of each new part, in the order of their old rows
 
@@ -153,9 +164,7 @@ class TableMove {
         table_(table),
         parameter_(RankingModel::TableParameterName(table)),
         id_prefix_(parameter_.substr(0, parameter_.rfind('.') + 1)),
-        rows_(std::make_shared<MovedRows>()) {
-    rows_->before = before;
-    rows_->after = after;
+        rows_(std::make_shared<MovedRows>(before, after)) {
     const Shape& shape = to_.At(parameter_).shape;
     if (shape.rank() != 2)
       throw Error(Format("{}: '{}': expected rows, got {}", to_.path(), parameter_, shape));
@@ -171,9 +180,8 @@ class TableMove {
                    .num_parts = managed.num_parts,
                    .num_parts_before = rows_->before.num_parts,
                    .shared_rows = options.shared_rows,
-                   .shared_rows_before = rows_->before.shared_rows};
-    moved.sketch_starts_anew =
-        options.admit_after > 1 && to_.Has(id_prefix_ + OldPrefix(0) + "_growing_sketch");
+                   .shared_rows_before = rows_->before.shared_rows,
+                   .sketch_starts_anew = rows_->after.sketch_bytes > 0};
     for (int64_t part = 0; part < rows_->before.parts(); ++part) ReadPart(part);
     moved.ids = std::ssize(ids_);
     to_.Remove(id_prefix_ + "_");

@@ -193,6 +193,38 @@ TEST(RawIdParts, IdsKeepTheirRowsBesideOtherSharedRows) {
   }
 }
 
+// Ids that were counted before they got rows go on where they are counted otherwise, or not at all.
+TEST(RawIdParts, IdsKeepTheirRowsBesideAnotherSketch) {
+  const auto config_of = [](int64_t parts, int64_t rows, int64_t admit_after, int64_t sketch) {
+    TrainConfig config = ConfigOf(parts, rows);
+    for (auto& [table, managed] : config.managed_collision) {
+      auto& growing = std::get<GrowingIndexOptions>(managed.module);
+      growing.admit_after = admit_after;
+      growing.sketch_bytes = sketch;
+    }
+    return config;
+  };
+  for (const int64_t parts : {0, 4})
+    for (const auto& [is, was] :
+         {std::pair{config_of(parts, 240, 1, 0), config_of(parts, 240, 2, 0)},
+          {config_of(parts, 240, 2, 0), config_of(parts, 240, 1, 0)},
+          {config_of(parts, 480, 2, 0), config_of(parts, 240, 2, 0)},
+          {config_of(parts, 240, 2, 1 << 12), config_of(parts, 240, 2, 0)}}) {
+      SCOPED_TRACE(ToJson(is));
+      const std::string from = TempPath(Format("counted_{}", parts)), to = TempPath("counted_now");
+      if (parts == 0)
+        CurveOf(was, {}, from);
+      else
+        CurveOfRanks(was, 2, PlanFor(was, 2, "row_wise"), from);
+      std::vector<MovedIds> moved;
+      LossAfter(is, from, parts == 0 ? 0 : 2, to, &moved);
+      ASSERT_EQ(moved.size(), 2u);
+      const auto& growing = std::get<GrowingIndexOptions>(is.managed_collision.at("a").module);
+      EXPECT_EQ(moved[0].sketch_starts_anew, growing.admit_after > 1);
+      EXPECT_EQ(LearnedIn(to, is), LearnedIn(from, was));
+    }
+}
+
 // Rows that no id has are those of a new training, so that they take no memory before they are
 // used, and new ids begin as they would.
 TEST(RawIdParts, OtherRowsAreNew) {
