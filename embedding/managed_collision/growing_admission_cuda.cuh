@@ -86,7 +86,7 @@ struct HalveLine {
   TESSERA_HD void operator()(int64_t t) const {
     const auto from = static_cast<uint64_t>(*before), to = static_cast<uint64_t>(*adds);
     const auto number = static_cast<uint64_t>(t);
-    if (number < SketchLines::Due(from, to)) sketch.Halve(from, to, number);
+    if (number < sketch.Due(from, to)) sketch.Halve(from, to, number);
   }
 };
 
@@ -94,8 +94,12 @@ struct HalveLine {
 class Admission {
  public:
   // missing: u8 [N], whether an id has no row.
-  Admission(Context& ctx, GrowingRows* rows, const Tensor& ids, const Tensor& missing)
-      : rows_(rows), occurrences_(ctx, ids.numel()), before_(Adds().Clone(ctx)) {
+  Admission(Context& ctx, GrowingRows* rows, const Tensor& ids, const Tensor& missing,
+            int64_t admit_after)
+      : rows_(rows),
+        admit_after_(admit_after),
+        occurrences_(ctx, ids.numel()),
+        before_(Adds().Clone(ctx)) {
     const SketchLines sketch = Lines(rows->sketch);
     ForEach(ctx, occurrences_.size(),
             LineKey{ArrayOf(ids), missing.data<uint8_t>(), sketch, occurrences_.keys(),
@@ -105,11 +109,11 @@ class Admission {
 
   // Lets occurrences claim whose ids are admitted, as if there were rows for all. `counts`: the
   // sketch keeps what was counted; else CountAgain follows.
-  void Claim(Context& ctx, const IdClaims& claims, int64_t admit_after, bool counts) const {
+  void Claim(Context& ctx, const IdClaims& claims, bool counts) const {
     const Tensor sketch = counts ? rows_->sketch : rows_->sketch.Clone(ctx),
                  adds = counts ? Adds() : Adds().Clone(ctx);
     ForEach(ctx, occurrences_.size(),
-            AdmitLine{Runs(), claims, Lines(sketch), admit_after, CountOf(adds)});
+            AdmitLine{Runs(), claims, Lines(sketch), admit_after_, CountOf(adds)});
   }
   // Counts where rows, i64 [N], say which claims got one.
   void CountAgain(Context& ctx, const IdClaims& claims, const Tensor& rows) const {
@@ -119,15 +123,15 @@ class Admission {
   // FrequencySketch::Fade.
   void Fade(Context& ctx) const {
     const SketchLines sketch = Lines(rows_->sketch);
-    const auto most = static_cast<int64_t>(std::min(
-        SketchLines::Due(0, static_cast<uint64_t>(occurrences_.size())) + 1, sketch.count));
+    const auto most = static_cast<int64_t>(
+        std::min(sketch.Due(0, static_cast<uint64_t>(occurrences_.size())) + 1, sketch.count));
     ForEach(ctx, most, HalveLine{sketch, before_.data<int64_t>(), Adds().data<int64_t>()});
   }
 
  private:
-  static SketchLines Lines(const Tensor& counters) {
-    return {counters.data<uint8_t>(),
-            static_cast<uint64_t>(counters.numel()) / SketchLines::kBytes};
+  SketchLines Lines(const Tensor& counters) const {
+    return {counters.data<uint8_t>(), static_cast<uint64_t>(counters.numel()) / SketchLines::kBytes,
+            SketchLines::AddsBits(admit_after_)};
   }
   static Count* CountOf(const Tensor& number) {
     return reinterpret_cast<Count*>(number.data<int64_t>());
@@ -142,6 +146,7 @@ class Admission {
   }
 
   GrowingRows* rows_;
+  int64_t admit_after_;
   KeyedNumbers occurrences_;
   Tensor before_;  // i64 [1]: Adds before this call
 };

@@ -90,7 +90,7 @@ void CheckGrowingIndexOptions(const GrowingIndexOptions& o) {
 
 GrowingIndex::GrowingIndex(GrowingIndexOptions options)
     : options_(Checked(std::move(options))),
-      sketch_(SketchBytes(options_, options_.max_rows)),
+      sketch_(SketchBytes(options_, options_.max_rows), options_.admit_after),
       record_memory_(EmptyInVirtualMemory(
           {options_.max_rows * static_cast<int64_t>(sizeof(Record))}, DType::kU8)),
       segment_memory_(EmptyInVirtualMemory(

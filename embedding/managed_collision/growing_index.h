@@ -47,8 +47,9 @@ struct GrowingRows;
 struct GrowingIndexOptions {
   int64_t max_rows = 0;                   // below 2^32
   MchEviction score = MchEviction::kLru;  // what is evicted at the cap
-  // An id gets a row when it is named for the admit_after-th time, or a little earlier: counts are
-  // kept in a sketch of about sketch_bytes (0: 4 · max_rows), and fade. 1 to 255.
+  // An id gets a row when it is named for the admit_after-th time, or a little earlier. Counts are
+  // kept in a sketch of about sketch_bytes (0: 4 · max_rows), and fade: those of the last
+  // max_rows · admit_after / 2 or so ids without a row count (frequency_sketch.h). 1 to 255.
   int64_t admit_after = 1;
   int64_t sketch_bytes = 0;
   // Above 0, instead of max_rows: as many rows as these bytes have room for (RowsWithin), where a

@@ -44,7 +44,7 @@ void GrowingIndex::MoveTo(Context& ctx) const {
                                   tensor(columns.last), tensor(columns.counts), free_, numbers));
   });
   device_->sketch = Tensor::From(ctx, sketch_.counters());
-  sketch_ = internal::FrequencySketch(0);
+  sketch_ = internal::FrequencySketch(0, options_.admit_after);
 }
 
 Tensor GrowingIndex::FindOnDevice(Context& ctx, const Tensor& ids) const {
@@ -98,7 +98,7 @@ int64_t GrowingIndex::DeviceBytes() const { return device_ == nullptr ? 0 : devi
 
 internal::FrequencySketch GrowingIndex::ReadSketch() const {
   if (device_ == nullptr) return sketch_;
-  internal::FrequencySketch sketch(0);
+  internal::FrequencySketch sketch(0, options_.admit_after);
   sketch.Restore(device_->sketch.ToVector<uint8_t>(),
                  NumbersOf<internal::GrowingNumbers>(device_->numbers.ToVector<int64_t>()).adds);
   return sketch;

@@ -169,11 +169,11 @@ void AdmitAndGive(Context& ctx, Insertion* insertion, GrowingRows* rows, const T
                   const GrowingCall& call) {
   const Tensor missing = Tensor::Empty(ctx, {ids.numel()}, DType::kU8);
   insertion->Find(ctx, missing.data<uint8_t>());
-  const Admission admission(ctx, rows, ids, missing);
+  const Admission admission(ctx, rows, ids, missing, call.admit_after);
   const IdClaims claims = insertion->claims();
   // With fewer ids than that, a call can always free enough rows.
   const bool all_get_rows = 2 * ids.numel() < call.max_rows;
-  admission.Claim(ctx, claims, call.admit_after, all_get_rows);
+  admission.Claim(ctx, claims, all_get_rows);
   insertion->Give(ctx);
   if (!all_get_rows) admission.CountAgain(ctx, claims, insertion->out().rows);
   admission.Fade(ctx);

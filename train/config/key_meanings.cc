@@ -63,7 +63,10 @@ constexpr KeyMeaning kMeanings[] = {
      "Which id loses its slot: none, one whose time to live is over, or of these the one that has "
      "not come for longest."},
     {"managed_collision.admit_after",
-     "An id gets a row when it comes for about this many-th time."},
+     "An id gets a row when it comes for about this many-th time. Counts fade: it must come so "
+     "often "
+     "among the last rows·admit_after/2 or so items whose ids have no row, and among more of them "
+     "with a larger sketch_bytes."},
     {"managed_collision.sketch_bytes",
      "Bytes of the sketch that counts ids before they have a row. 0: four for each row. Where a "
      "batch has more ids without a row than these bytes, counts of different ids run together, and "

@@ -30,7 +30,7 @@ struct Reference {
   std::vector<int64_t> free{};
   int64_t now = 0, hand = 0;
   bool all_are_named = false;  // by this call
-  internal::FrequencySketch sketch{admit_after > 1 ? 4 * max_rows : 0};
+  internal::FrequencySketch sketch{admit_after > 1 ? 4 * max_rows : 0, admit_after};
 
   double Score(const Record& r) const {
     if (score == MchEviction::kLru) return static_cast<double>(r.last);
