@@ -197,7 +197,7 @@ class RecallRun {
     Histories all(features_.items);
     const auto rows = Open(whole_.value_or(inputs_), ":");
     while (const auto batch = rows->Next()) AddHistories(ctx_, *batch, features_, all);
-    baselines_.emplace(all.Popularity(), ItemNeighbours(all));
+    baselines_ = Baselines{all.Popularity(), ItemNeighbours(all)};
   }
 
   void AddBatch(const Batch& batch, const Histories& histories) {

@@ -155,7 +155,8 @@ void FindSettings(RunComparison& comparison, const std::vector<std::vector<Confi
     }
   std::vector<std::pair<std::string, std::vector<std::string>>> keys;  // and values
   std::map<size_t, std::vector<std::string>> tables;                   // of keys
-  for (const auto& [table, key] : places) {
+  for (const Place& place : places) {
+    const std::string &table = place.first, &key = place.second;
     std::vector<std::string> values;
     for (const auto& own : facts) {
       const auto found = std::ranges::find_if(

@@ -164,7 +164,7 @@ class TableMove {
         table_(table),
         parameter_(RankingModel::TableParameterName(table)),
         id_prefix_(parameter_.substr(0, parameter_.rfind('.') + 1)),
-        rows_(std::make_shared<MovedRows>(before, after)) {
+        rows_(std::make_shared<MovedRows>(MovedRows{before, after, true, {}})) {
     const Shape& shape = to_.At(parameter_).shape;
     if (shape.rank() != 2)
       throw Error(Format("{}: '{}': expected rows, got {}", to_.path(), parameter_, shape));
