@@ -4,8 +4,9 @@
 // it, and give MakeCustomRule(it) as a table's optimizer. The executor's loop is compiled in your
 // file, for the one instruction set of its flags (SSE2 without -march=…), where a rule of the
 // library has a loop for each and takes the machine's best. With -ffp-contract=off its bits are the
-// same on all of them. embedding/check_rule.h holds a rule against its formula. For GPUs:
-// custom_rule.cuh.
+// same on all of them. A rule of your own acts in the update alone: what a few rules of the library
+// do before a lookup (SweepAt, OwedAt) is refused by the compiler. embedding/check_rule.h holds a
+// rule against its formula. For GPUs: custom_rule.cuh.
 #include <memory>
 #include <type_traits>
 
@@ -35,19 +36,26 @@ concept SumsLateStatistics = requires(const Step& step, const typename Step::Row
                                       const RowElement<Real>& x, const Real* state, Real* terms) {
   step.LateStatistics(row, x, state, terms);
 };
+// Whether the rule changes whole tables before a lookup (optim/rules/table_sweep.h).
+template <typename Rule>
+concept SweepsTables = requires(const Rule& rule) {
+  rule.SweepAt(1);
+};
+// Whether a lookup reads rows with the decay that they owe
+// (optim/rules/global_decay_rowwise_adagrad.h).
+template <typename Rule>
+concept OwesDecay = requires(const Rule& rule) {
+  rule.OwedAt(1);
+};
 
 // Throws Error unless States() names as many states of each kind as Step computes with. It may name
-// fewer states of a row, in whose place Step sees 0, and more of an element if the rule sweeps its
-// table (optim/rules/table_sweep.h).
+// fewer states of a row, in whose place Step sees 0.
 template <typename Rule>
 void CheckStates(const Rule& rule) {
   const StateSpecs states = rule.States();
   int element = 0, row = 0;
   for (const StateSpec& state : states) ++(state.per_row ? row : element);
-  constexpr bool kSweeps = requires { rule.SweepAt(1); };
-  TESSERA_CHECK((element == Rule::Step::kElementStates ||
-                 (kSweeps && element > Rule::Step::kElementStates)) &&
-                    row <= Rule::Step::kRowStates,
+  TESSERA_CHECK(element == Rule::Step::kElementStates && row <= Rule::Step::kRowStates,
                 "rule {}: States() names {} states of an element and {} of a row; Step computes "
                 "with kElementStates = {} and kRowStates = {}",
                 Rule::kName, element, row, Rule::Step::kElementStates, Rule::Step::kRowStates);
@@ -69,6 +77,10 @@ class CustomExecutor : public CustomRule::Executor {
                     SumsLateStatistics<typename Rule::Step, float>,
                 "kLateStatistics needs LateStatistics(const Row&, RowElement<Real> x, const Real* "
                 "element_state, Real* terms)");
+  static_assert(!SweepsTables<Rule>,
+                "a rule of your own changes no rows that a batch does not name: leave SweepAt out");
+  static_assert(!OwesDecay<Rule>,
+                "a rule of your own reads rows as they are stored: leave OwedAt out");
 
  public:
   explicit CustomExecutor(const Rule& rule) : rule_(rule), states_(rule.States()) {

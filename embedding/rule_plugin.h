@@ -17,7 +17,7 @@
 //   void VisitOptions(auto&& visit) { visit("lr", lr); visit("patience", patience); }
 //
 // An option is a float, double, bool, int or int64_t. The struct is copied as bytes. A rule of a
-// shared object runs on CPUs, and changes no row that a batch does not name (no SweepAt).
+// shared object runs on CPUs, and acts in the update alone (custom_rule.h).
 #include <algorithm>
 #include <iterator>
 #include <new>
@@ -91,10 +91,7 @@ struct RulePluginFunctions {
                     sizeof(Rule) <= kMaxPluginRuleBytes && alignof(Rule) <= kPluginRuleAlignment,
                 "a plugin's rule is plain values, which the command copies as bytes");
   static_assert(std::is_same_v<decltype(Rule::lr), float>, "a rule has a member float lr");
-  static_assert(sizeof(CustomExecutor<Rule>) > 0, "which says what its Step lacks");
-  static_assert(
-      !requires(const Rule& rule) { rule.SweepAt(1); },
-      "a plugin's rule changes no rows that a batch does not name: leave SweepAt out");
+  static_assert(sizeof(CustomExecutor<Rule>) > 0, "which says what the rule may not have or lacks");
 
   static void Make(void* rule) { new (rule) Rule(); }
   static int Options(PluginOption* options) {

@@ -11,10 +11,10 @@
 //     Step AtStep(int64_t t) const;                // t = 1 at the first; powers of t, in double
 //   };
 //
-// Step says how many states it computes with: kElementStates, as many as States() names (fewer
-// where the table is swept), and kRowStates, at least as many (one that an option drops reads 0).
-// It has small functions over a Real, which is float (one CUDA lane, or the scalar reference) or a
-// Pack of floats:
+// Step says how many states it computes with: kElementStates, as many as States() names (fewer in
+// the library's rules that sweep tables, table_sweep.h), and kRowStates, at least as many (one that
+// an option drops reads 0). It has small functions over a Real, which is float (one CUDA lane, or
+// the scalar reference) or a Pack of floats:
 //
 //   void Statistics(RowElement<Real> x, Real* terms)     if kStatistics > 0
 //       terms to be summed over the row, in lane order (runtime/numbers/lanes.h); 0 where x.g and

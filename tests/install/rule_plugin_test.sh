@@ -58,6 +58,10 @@ mistake() {
 mistake 's/float lr = 0.1f;/double lr = 0.1;/; s/return {lr}/return {float(lr)}/' \
   "a rule has a member float lr"
 mistake 's/Update(const/Updates(const/' "Step needs Update"
+acts='  TableSweep SweepAt(int64_t) const { return {}; }\n  struct Step'
+mistake "s/^  struct Step/$acts/" "leave SweepAt out"
+acts='  OwedDecay OwedAt(int64_t) const { return {}; }\n  struct Step'
+mistake "s/^  struct Step/$acts/" "leave OwedAt out"
 visits='  void VisitOptions(auto\&\& visit) { visit("lr", lr); visit("text", text); }'
 mistake "s/float lr = 0.1f;/& const char* text = \"\";/; s/^  struct Step/$visits\n&/" \
   "an option of a plugin's rule is a float, double, bool, int or int64_t"
