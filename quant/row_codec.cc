@@ -1,10 +1,13 @@
 #include "quant/row_codec.h"
 
-#include <cstdlib>
+#include <bit>
 #include <iterator>
+#include <string_view>
 
 #include "quant/row_code.h"
 #include "quant/row_layout.h"
+#include "runtime/base/parse_number.h"
+#include "runtime/base/size_limits.h"
 #include "runtime/device/dispatch.h"
 
 namespace tessera {
@@ -74,6 +77,10 @@ RowType ParseRowType(const std::string& text) {
   TESSERA_FAIL("unknown row codec '{}'; there are {}", text, known);
 }
 
+bool IsAlignment(int64_t n) {
+  return n >= 1 && n <= RowCodec::kMaxAlignment && std::has_single_bit(static_cast<uint64_t>(n));
+}
+
 void CheckRows(const Context& ctx, const RowCodec& codec, const Tensor& rows) {
   CheckDevice(ctx, "row codec", rows);
   TESSERA_CHECK(rows.rank() == 2 && rows.dtype() == DType::kF32,
@@ -112,16 +119,17 @@ RowCodec ParseRowCodec(const std::string& text) {
   const size_t at = text.find('@');
   RowCodec codec{ParseRowType(text.substr(0, at))};
   if (at == std::string::npos) return codec;
-  char* end = nullptr;
-  codec.alignment = std::strtoll(text.c_str() + at + 1, &end, 10);
-  TESSERA_CHECK(end != text.c_str() + at + 1 && *end == '\0' && codec.alignment >= 1,
-                "row codec '{}': expected an alignment of at least 1 after '@'", text);
+  if (!ParseNumber(std::string_view(text).substr(at + 1), codec.alignment) ||
+      !IsAlignment(codec.alignment))
+    throw Error(Format("row codec '{}': expected an alignment after '@': a power of two, 1 to {}",
+                       text, RowCodec::kMaxAlignment));
   return codec;
 }
 
 int64_t UnpaddedRowBytes(const RowCodec& codec, int64_t dim) {
   const TypeInfo& info = InfoOf(codec.type);
   TESSERA_CHECK_GE(dim, 1, "row codec {}: dim", codec);
+  TESSERA_CHECK_LE(dim, SizeLimits::kElements, "row codec {}: dim", codec);
   TESSERA_CHECK(dim % info.dim_multiple == 0,
                 "row codec {}: dim {}; its codes fill whole {} for multiples of {} only", codec,
                 dim, info.dim_multiple * info.bits == 16 ? "pairs of bytes" : "bytes",
@@ -130,7 +138,9 @@ int64_t UnpaddedRowBytes(const RowCodec& codec, int64_t dim) {
 }
 
 int64_t RowBytes(const RowCodec& codec, int64_t dim) {
-  TESSERA_CHECK_GE(codec.alignment, 1, "row codec {}: alignment", InfoOf(codec.type).name);
+  TESSERA_CHECK(IsAlignment(codec.alignment),
+                "row codec {}: alignment {}; expected a power of two, 1 to {}",
+                InfoOf(codec.type).name, codec.alignment, RowCodec::kMaxAlignment);
   return (UnpaddedRowBytes(codec, dim) + codec.alignment - 1) / codec.alignment * codec.alignment;
 }
 

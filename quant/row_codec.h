@@ -57,16 +57,20 @@ enum class RowType {
 
 struct RowCodec {
   RowType type = RowType::kF32;
-  int64_t alignment = 16;  // of a row's bytes; as TorchRec's, and FBGEMM's on a GPU
+  // A row's bytes are padded to a multiple of it, a power of two of at most kMaxAlignment; as
+  // TorchRec's, and FBGEMM's on a GPU.
+  int64_t alignment = 16;
+  static constexpr int64_t kMaxAlignment = 4096;
   friend bool operator==(const RowCodec&, const RowCodec&) = default;
 };
 // "int8"; "int8@1" with another alignment than 16.
 std::string ToString(const RowCodec& codec);
-// The inverse. Throws Error for an unknown name, naming those there are.
+// The inverse. Throws Error for an unknown name, naming those there are, and for an alignment that
+// is no power of two of at most kMaxAlignment.
 RowCodec ParseRowCodec(const std::string& text);
 
 // Bytes of a row of `dim` numbers, padding included. Throws Error for a dim whose codes do not fill
-// whole bytes, or an alignment below 1.
+// whole bytes or that no table has (size_limits.h: kElements), and for such an alignment.
 int64_t RowBytes(const RowCodec& codec, int64_t dim);
 // Bytes of a row without padding.
 int64_t UnpaddedRowBytes(const RowCodec& codec, int64_t dim);

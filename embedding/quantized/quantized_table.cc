@@ -1,9 +1,11 @@
 #include "embedding/quantized/quantized_table.h"
 
+#include "runtime/base/size_limits.h"
+
 namespace tessera {
 
 void CheckQuantizedTable(const Context& ctx, const QuantizedTable& table) {
-  TESSERA_CHECK_GE(table.num_embeddings, 1, "table {}: rows", table.name);
+  CheckTableSize(table.num_embeddings, table.embedding_dim, Format("table {}", table.name));
   const Shape expected = {table.num_embeddings + table.has_default_row,
                           RowBytes(table.codec, table.embedding_dim)};
   TESSERA_CHECK(table.rows && table.rows.dtype() == DType::kU8 && table.rows.shape() == expected &&

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <random>
 
 #include "quant/row_layout.h"
@@ -207,6 +208,25 @@ TEST(RowCodecNameTest, NamesAreReadAsTheyAreWritten) {
   EXPECT_EQ(ToString(RowCodec{RowType::kF16, 64}), "f16@64");
   for (const char* wrong : {"int3", "int8@", "int8@0", "int8@x", ""})
     EXPECT_THROW(ParseRowCodec(wrong), Error) << wrong;
+}
+
+// No product of a row's sizes leaves 63 bits, and no row begins where its numbers may not lie.
+TEST(RowCodecNameTest, SizesThatNoRowHasAreRefused) {
+  for (const char* wrong :
+       {"int8@99999999999999999999", "int8@9223372036854775807", "int8@18446744073709551617",
+        "int8@8192", "f32@6", "int8@-16", "int8@ 16", "int8@+16", "int8@16x", "int8@1e2"})
+    EXPECT_THAT([&] { ParseRowCodec(wrong); },
+                ThrowsMessage<Error>(HasSubstr("a power of two, 1 to 4096")))
+        << wrong;
+  EXPECT_EQ(ParseRowCodec("int8@4096").alignment, 4096);
+  EXPECT_THAT(
+      [] {
+        RowBytes({RowType::kInt8, INT64_MAX}, 8);
+      },
+      ThrowsMessage<Error>(HasSubstr("row codec int8: alignment 9223372036854775807")));
+  for (const RowType type : {RowType::kF32, RowType::kInt8, RowType::kMx4})
+    for (const int64_t dim : {int64_t{1} << 61, (int64_t{1} << 62) + 4, INT64_MAX - 7})
+      EXPECT_THAT([&] { RowBytes({type}, dim); }, ThrowsMessage<Error>(HasSubstr(": dim")));
 }
 
 TEST(RowLayoutTest, WhereCodesAndParametersLie) {
