@@ -23,6 +23,8 @@ void TableCaches::Flush(Context& ctx) const {
     if (table.cache) table.cache->Flush(ctx);
 }
 
+bool TableCaches::holds_updates(int index) const { return state_->at(index).cache_holds_updates(); }
+
 void TableCaches::Reset(Context& ctx) const {
   for (const EmbeddingTable& table : state_->tables)
     if (table.cache) table.cache->Reset(ctx);

@@ -31,6 +31,8 @@ class TableCaches {
   // Writes changed rows back, so that the tables' weight() and optimizer_states() are up to date.
   // REQUIRES: no update is pending.
   void Flush(Context& ctx) const;
+  // Whether the table's cache holds updates for Flush to write.
+  bool holds_updates(int index) const;
   // Forgets what the caches hold: after Flush, before weight() or optimizer_states() are written.
   // Throws Error while a prefetched batch waits for its forward or update.
   void Reset(Context& ctx) const;

@@ -74,7 +74,7 @@ std::vector<NamedTensor> TableRows::weights(const std::string& prefix) const {
 }
 
 Tensor TableRows::Take(Context& ctx, int index, int part, const Tensor& ids) const {
-  if (state_->at(index).cache_holds_updates()) TableCaches(state_).Flush(ctx);
+  if (const TableCaches caches(state_); caches.holds_updates(index)) caches.Flush(ctx);
   const NamedTensor whole = this->part(index, part);
   if (ids.device() == Device::Cpu()) CheckRows(ids.To(ctx, DType::kI64), whole);
   if (!whole.stored) return TakeRows(ctx, whole.tensor, ids);

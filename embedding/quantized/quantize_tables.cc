@@ -17,16 +17,24 @@ FloatTable FromEntry(const SafetensorsFile& file, const std::string& prefix, con
   return table;
 }
 
-// A source of the rows of a table; one on disk is read in blocks of rows as they are asked for.
+// Rows [begin, end) of a table as they are now, wherever they lie.
+Tensor RowsNow(Context& ctx, const TableBatchedEmbedding& tables, int t, int64_t begin,
+               int64_t end) {
+  if (!tables.rows().part(t, 0).stored) {
+    if (tables.caches().holds_updates(t)) tables.caches().Flush(ctx);
+    return tables.weight(t).Rows(begin, end);
+  }
+  const Tensor ids = Tensor::EmptyHost({end - begin}, DType::kI64);
+  std::iota(ids.span<int64_t>().begin(), ids.span<int64_t>().end(), begin);
+  return tables.rows().Take(ctx, t, 0, ids);
+}
+
+// A source of the rows of a table, which are read in blocks as they are asked for.
 RowSource SourceOf(const TableBatchedEmbedding& tables, int t) {
-  const std::string& name = tables.table(t).name;
-  const NamedTensor rows = tables.rows().part(t, 0);
-  if (!rows.stored) return SourceOf(name, tables.weight(t));
-  return {name, rows.tensor.dim(0), rows.tensor.dim(1),
+  const Tensor rows = tables.rows().part(t, 0).tensor;
+  return {tables.table(t).name, rows.dim(0), rows.dim(1),
           [tables, t](Context& ctx, int64_t begin, int64_t end) {
-            const Tensor ids = Tensor::EmptyHost({end - begin}, DType::kI64);
-            std::iota(ids.span<int64_t>().begin(), ids.span<int64_t>().end(), begin);
-            return tables.rows().Take(ctx, t, 0, ids).To(ctx, DType::kF32);
+            return RowsNow(ctx, tables, t, begin, end).To(ctx, DType::kF32);
           }};
 }
 
@@ -128,26 +136,16 @@ QuantizedTables QuantizeTables(Context& ctx, const std::vector<FloatTable>& tabl
   return result;
 }
 
-namespace {
-
-// The tables, with the updates that their caches hold.
-std::vector<FloatTable> FlushedTablesOf(Context& ctx, TableBatchedEmbedding tables) {
-  tables.caches().Flush(ctx);
-  return FloatTablesOf(tables);
-}
-
-}  // namespace
-
 EmbeddingBagCollection Quantize(Context& ctx, const tessera::EmbeddingBagCollection& collection,
                                 const TablesQuantization& how, QuantizedOptions options) {
-  const std::vector<FloatTable> tables = FlushedTablesOf(ctx, collection.tables());
+  const std::vector<FloatTable> tables = FloatTablesOf(collection.tables());
   options.weighted = options.weighted || collection.tables().options().weighted;
   return EmbeddingBagCollection(ctx, QuantizeTables(ctx, tables, how).tables, options);
 }
 
 EmbeddingCollection Quantize(Context& ctx, const tessera::EmbeddingCollection& collection,
                              const TablesQuantization& how, EmbeddingCollectionOptions options) {
-  const std::vector<FloatTable> tables = FlushedTablesOf(ctx, collection.tables());
+  const std::vector<FloatTable> tables = FloatTablesOf(collection.tables());
   return EmbeddingCollection(ctx, QuantizeTables(ctx, tables, how).tables, options);
 }
 

@@ -25,8 +25,8 @@ struct FloatTable {
   std::shared_ptr<const IndexRemap> index_remap;
   RowSource rows;
 };
-// The tables of a collection; they share its storage. Throws Error where a cache holds updates:
-// after Flush. Rows on disk are read, with what their cache holds, when they are quantized.
+// The tables of a collection; they share its storage. Rows are read when they are quantized, with
+// what a cache then holds, which is flushed: a table that grows has as many rows as now.
 std::vector<FloatTable> FloatTablesOf(const TableBatchedEmbedding& tables);
 // Those of a checkpoint, read when they are quantized; `file` must outlive them. A table's rows are
 // the entry <prefix><table>.weight, [E, D] as its config says. Throws Error for one that is missing
