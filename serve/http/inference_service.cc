@@ -165,7 +165,7 @@ class InferenceService::Impl {
       call->facts.model = call->model->name();
       const std::shared_ptr<Predictor> predictor = PredictorOf(*call);
       InferRequest infer = Read(*call, request, *predictor);
-      SubmitShadow(*call, request);
+      SubmitShadow(*call, request, *predictor);
       call->id = std::move(infer.id);
       call->outputs = std::move(infer.outputs);
       call->clock.End(call->facts);
@@ -215,9 +215,9 @@ class InferenceService::Impl {
     return infer;
   }
 
-  void SubmitShadow(Call& call, const HttpRequest& request) {
+  void SubmitShadow(Call& call, const HttpRequest& request, const Predictor& answers) {
     if (call.route.version) return;
-    const std::shared_ptr<Predictor> shadow = call.model->NextShadow();
+    const std::shared_ptr<Predictor> shadow = call.model->NextShadow(answers);
     if (shadow == nullptr) return;
     call.shadow = shadows_.Submit(call.model->name(), shadow, [&] {
       return Parse(call, request, *shadow->model(), /*strict=*/false).predict;

@@ -60,6 +60,7 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
       options_(std::move(options)),
       to_canary_(policy_.canary.percent),
       to_shadow_(policy_.shadow.percent),
+      to_shadow_of_canary_(policy_.shadow.percent),
       is_folder_(HoldsVersions(directory_)) {
   if (!is_folder_) {
     versions_.push_back({.predictor = std::make_shared<Predictor>(directory_, options_)});
@@ -79,7 +80,11 @@ ModelVersions::ModelVersions(std::string name, std::string directory, const Vers
 }
 
 ModelVersions::ModelVersions(std::string name, Predictor& predictor)
-    : name_(std::move(name)), to_canary_(0), to_shadow_(0), is_folder_(false) {
+    : name_(std::move(name)),
+      to_canary_(0),
+      to_shadow_(0),
+      to_shadow_of_canary_(0),
+      is_folder_(false) {
   versions_.push_back({.predictor = Borrowed(predictor)});
 }
 
@@ -114,8 +119,11 @@ std::shared_ptr<Predictor> ModelVersions::NextToAnswer() {
   return current();
 }
 
-std::shared_ptr<Predictor> ModelVersions::NextShadow() {
-  if (policy_.shadow.version == 0 || !to_shadow_.Next()) return nullptr;
+std::shared_ptr<Predictor> ModelVersions::NextShadow(const Predictor& answers) {
+  if (policy_.shadow.version == 0) return nullptr;
+  const bool canary =
+      policy_.canary.version != 0 && WithNumber(policy_.canary.version).get() == &answers;
+  if (!(canary ? to_shadow_of_canary_ : to_shadow_).Next()) return nullptr;
   return WithNumber(policy_.shadow.version);
 }
 

@@ -56,8 +56,10 @@ class ModelVersions {
   std::string FileFailure() const;
   // The one that answers the next request which names no version: current() or the canary.
   std::shared_ptr<Predictor> NextToAnswer();
-  // The shadow, if it is to score the next request which names no version, too; or null.
-  std::shared_ptr<Predictor> NextShadow();
+  // The shadow, if it is to score the next request which names no version, too; or null. It has its
+  // share of what the canary answers and of what current() answers, each evenly spread, so that its
+  // scores are compared with both as often as they answer.
+  std::shared_ptr<Predictor> NextShadow(const Predictor& answers);
   const VersionPolicy& policy() const { return policy_; }
   // The one that goes by this number, that of its folder or of a delta that it has taken; of a
   // model directory, the number that it has now. Null for none.
@@ -121,7 +123,8 @@ class ModelVersions {
   const std::string name_, directory_;
   const VersionPolicy policy_;
   const PredictorOptions options_;
-  ShareCounter to_canary_, to_shadow_;
+  ShareCounter to_canary_;
+  ShareCounter to_shadow_, to_shadow_of_canary_;
   const bool is_folder_;      // of versions
   std::mutex reload_mutex_;   // one at a time
   mutable std::mutex mutex_;  // of what follows

@@ -276,6 +276,30 @@ TEST(ServedVersions, AShadowScoresItsShareForMetricsAlone) {
   EXPECT_NEAR(sum, 20 * difference, 1e-4);
 }
 
+TEST(ServedVersions, AShadowHasItsShareOfTheCanarysRequestsAndOfOthers) {
+  const SmallModel small = MakeSmallModel("beside.safetensors", 3);
+  for (int i = 0; i < 2; ++i) AddVersion(small, "beside");
+  const std::string folder = AddVersion(small, "beside");
+  for (const int percent : {10, 50}) {
+    ModelVersions model(
+        "m", folder,
+        PolicyOf("1,2,3", {.version = 2, .percent = percent}, {.version = 3, .percent = percent}),
+        {});
+    int canary = 0, shadowed = 0, of_canary = 0;
+    for (int i = 0; i < 1000; ++i) {
+      const std::shared_ptr<Predictor> answers = model.NextToAnswer();
+      const bool by_canary = answers == model.Find("2");
+      const bool shadow = model.NextShadow(*answers) != nullptr;
+      canary += by_canary;
+      shadowed += shadow;
+      of_canary += by_canary && shadow;
+    }
+    EXPECT_EQ(canary, 10 * percent);
+    EXPECT_EQ(shadowed, 10 * percent);
+    EXPECT_EQ(of_canary, percent * percent / 10);
+  }
+}
+
 // Clients ask while versions come and are taken back, and a directory beside them is loaded anew:
 // each gets an answer, whose score is that of the version that it names.
 TEST(ServedVersions, LoseNoRequestOverReloadsAndRollbacks) {
