@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include "serve/http/http_error.h"
@@ -126,6 +127,7 @@ bool IsAsked(std::string_view target, std::string_view key) {
   target = target.substr(0, target.find('#'));
   const size_t question = target.find('?');
   std::string_view query = question == target.npos ? "" : target.substr(question + 1);
+  std::optional<bool> asked;
   while (!query.empty()) {
     const std::string_view item = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(query.size(), item.size() + 1));
@@ -135,12 +137,13 @@ bool IsAsked(std::string_view target, std::string_view key) {
       throw HttpError(400, Format("the query: unknown word '{}'; known here: {}",
                                   std::string(item.substr(0, std::min<size_t>(equals, 40))), key));
     const std::string_view value = equals == item.npos ? "" : item.substr(equals + 1);
-    if (value == "true") return true;
-    if (value != "false")
+    if (value != "true" && value != "false")
       throw HttpError(400, Format("?{}: expected true or false, got '{}'", key,
                                   std::string(value.substr(0, 40))));
+    if (asked) throw HttpError(400, Format("the query: the word '{}' is given twice", key));
+    asked = value == "true";
   }
-  return false;
+  return asked.value_or(false);
 }
 
 bool Takes(const Route& route, std::string_view method) {

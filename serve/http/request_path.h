@@ -37,7 +37,7 @@ std::vector<std::string> PathParts(std::string_view target);
 // Nothing for a path that this server does not have. Throws HttpError as PathParts does.
 std::optional<Route> RouteOf(std::string_view target);
 // Whether the target's query has `key`=true. Throws HttpError (400) where it is neither true nor
-// false, and for another key.
+// false or given twice, and for another key.
 bool IsAsked(std::string_view target, std::string_view key);
 // Whether a route takes a method.
 bool Takes(const Route& route, std::string_view method);

@@ -132,6 +132,10 @@ TEST(HttpServer, StrictRequestsAreRefusedForIdsOutOfRange) {
   EXPECT_EQ(status("?strct=false"), 400);
   EXPECT_EQ(client.Post(std::string(kInfer) + "?strict=false&strct=true", body.dump(), kJson).body,
             R"({"error":"the query: unknown word 'strct'; known here: strict"})");
+  EXPECT_EQ(client.Post(std::string(kInfer) + "?strict=true&foo=1", body.dump(), kJson).body,
+            R"({"error":"the query: unknown word 'foo'; known here: strict"})");
+  EXPECT_EQ(client.Post(std::string(kInfer) + "?strict=true&strict=false", body.dump(), kJson).body,
+            R"({"error":"the query: the word 'strict' is given twice"})");
   EXPECT_EQ(client.Post(std::string(kInfer) + "?strict=1", body.dump(), kJson).body,
             R"({"error":"?strict: expected true or false, got '1'"})");
   Context ctx({.threads = 1});
