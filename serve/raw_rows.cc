@@ -31,6 +31,12 @@ std::optional<DataSchema> SchemaOf(const ModelSpec& spec) {
   }
 }
 
+// Cells of formats that have one value in each; absent for those of a schema.
+std::optional<OneValueCells> OneValueCellsOf(const DataConfig& data) {
+  if (data.schema != nullptr) return {};
+  return data.format == DataFormat::kMovieLens ? OneValueCells() : CriteoCells();
+}
+
 // Why a model reads no rows.
 std::string WhyNone(const ModelSpec& spec) {
   if (spec.data && IsPrepared(spec.data->prepared))
@@ -68,6 +74,7 @@ RawRows::RawRows(const ModelSpec& spec) {
   const auto schema = SchemaOf(spec);
   if (!schema) why_none_ = WhyNone(spec);
   if (!schema) return;
+  one_value_ = OneValueCellsOf(*spec.data);
   const DataSchema request = RequestSchema(*schema, spec.net.dense_in);
   const std::vector<CategoricalFeature> features = RowFeatures(spec);
   reading_ = ReadingOf(request, features);
@@ -80,7 +87,8 @@ PredictRequest RawRows::Read(std::string_view lines, const std::string& where, b
   if (rules_ == nullptr)
     throw Error(Format("{}: the model takes tensors alone: {}", where, why_none_));
   Context ctx({.threads = 1});
-  Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_, unknown_items_.get(), strict);
+  Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_, unknown_items_.get(), strict,
+                             one_value_ ? &*one_value_ : nullptr);
   return {
       .dense = std::move(batch.dense), .features = std::move(batch.features), .reading = reading_};
 }

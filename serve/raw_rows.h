@@ -4,10 +4,12 @@
 // texts and missing keys, read by the schema of the training's data.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/rows/request_schema.h"
 #include "data/rows/row_rules.h"
 #include "data/rows/unknown_items.h"
 #include "serve/model_spec.h"
@@ -43,8 +45,9 @@ class RawRows {
   const UnknownItems& unknown_items() const { return *unknown_items_; }
 
  private:
-  std::shared_ptr<const RowRules> rules_;  // null: of rows that no file has, unknown or changed
-  std::string why_none_;                   // rules_ are null
+  std::shared_ptr<const RowRules> rules_;   // null: of rows that no file has, unknown or changed
+  std::string why_none_;                    // rules_ are null
+  std::optional<OneValueCells> one_value_;  // of formats whose files have no lists
   int64_t most_rows_ = 0;
   uint64_t reading_ = 1;
   std::unique_ptr<UnknownItems> unknown_items_ = std::make_unique<UnknownItems>();

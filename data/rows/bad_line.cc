@@ -35,13 +35,17 @@ BadLine::BadLine(std::string_view place, std::string reason, std::string_view go
 BadLine::BadLine(std::string reason, std::string_view got)
     : std::runtime_error(Sentence({}, reason, got)), reason_(std::move(reason)) {}
 
-std::string ShownText(std::string_view text) { return Format("'{}'", Cut(text, kShown)); }
+std::string ShownText(std::string_view text) {
+  std::string shown = Cut(text, kShown);
+  for (size_t at; (at = shown.find('\0')) != shown.npos;) shown.replace(at, 1, "\\0");
+  return Format("'{}'", shown);
+}
 
 std::string ShownAround(std::string_view text, size_t at) {
   constexpr size_t kBefore = kShown * 3 / 4;
   if (text.size() <= kShown || at <= kBefore) return ShownText(text);
   const size_t begin = BeginOfCharacter(text, std::min(at, text.size() - 1) - kBefore);
-  return Format("'…{}'", Cut(text.substr(begin), kShown));
+  return "'…" + ShownText(text.substr(begin)).substr(1);
 }
 
 std::string ShownJson(std::string_view json) {

@@ -21,7 +21,8 @@ class BadLine : public std::runtime_error {
   std::string reason_;
 };
 
-// "'text'", cut; never inside a character.
+// "'text'", cut; never inside a character. A byte of 0, at which an error's text would end, is
+// shown as \0.
 std::string ShownText(std::string_view text);
 // "'…text…'": the part of a long text around the byte `at`.
 std::string ShownAround(std::string_view text, size_t at);

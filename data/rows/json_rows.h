@@ -12,15 +12,18 @@
 
 namespace tessera {
 
-// The rows of `text`, in their order, as one batch. The last line may lack its end. Throws Error
-// "WHERE:LINE: what was expected, what came" for the first line that is bad, for a line after
-// `most_rows`, and for a text without lines. Keys that are not read are passed over, but an object
-// of such keys alone is bad. `unknown`, if any, counts the items, also of rows that are then
-// refused. With `strict`, a whole number that is no row of its table and a word outside its
-// vocabulary are bad, too. REQUIRES: rules of jsonl.
+struct OneValueCells;
+
+// The rows of `text`, in their order, as one batch. A byte order mark before the first line is left
+// out, and the last line may lack its end. Throws Error "WHERE:LINE: what was expected, what came"
+// for the first line that is bad, for a line after `most_rows`, and for a text without lines. Keys
+// that are not read are passed over, but an object of such keys alone is bad. `unknown`, if any,
+// counts the items, also of rows that are then refused. With `strict`, a whole number that is no
+// row of its table and a word outside its vocabulary are bad, too; with `one_value`, so is what it
+// rules out. REQUIRES: rules of jsonl.
 Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
                    const std::string& where, int64_t most_rows, UnknownItems* unknown = nullptr,
-                   bool strict = false);
+                   bool strict = false, const OneValueCells* one_value = nullptr);
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_ROWS_JSON_ROWS_H_

@@ -4,11 +4,22 @@
 #include "runtime/base/check.h"
 
 namespace tessera {
+namespace {
+
+std::string IntegerName(int i) { return Format("int_{}", i); }
+
+}  // namespace
+
+OneValueCells CriteoCells() {
+  OneValueCells cells;
+  for (int i = 0; i < ClickRow::kIntegers; ++i) cells.integers.push_back(IntegerName(i));
+  return cells;
+}
 
 DataSchema CriteoSchema(MissingIds missing, const std::vector<std::string>& features) {
   DataSchema schema{.format = RowFormat::kTsv, .columns = {"label"}, .delimiter = '\t'};
   for (int i = 0; i < ClickRow::kIntegers; ++i) {
-    const std::string name = Format("int_{}", i);
+    const std::string name = IntegerName(i);
     schema.columns.push_back(name);
     schema.dense.push_back(
         {.name = name, .from = name, .transform = {DenseTransform::Kind::kLog1p}});

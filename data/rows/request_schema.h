@@ -10,6 +10,15 @@
 
 namespace tessera {
 
+// The cells of formats whose files have one value in each: none is a list, and those of these
+// columns are integers of at most 18 digits.
+struct OneValueCells {
+  std::vector<std::string> integers = {};
+};
+
+// Those of the format "criteo".
+OneValueCells CriteoCells();
+
 // The schema by which tsv files read as the format "criteo" reads them: label, int_0 to int_12 and
 // cat_0 to cat_25, of which `features` are read. Tensors are the same.
 DataSchema CriteoSchema(MissingIds missing, const std::vector<std::string>& features);

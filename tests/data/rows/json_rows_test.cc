@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "data/click_row.h"
+#include "data/rows/request_schema.h"
 #include "tests/testing/error_of.h"
 
 namespace tessera {
@@ -62,6 +64,44 @@ TEST(JsonRows, ABagHasAsManyIdsAsTheModelHasPositions) {
   EXPECT_EQ(error("{\"u\": 1}\n{\"u\": [1, 2, 3]}\n"),
             "body:2: u: expected at most 2 ids, as many as the model has positions "
             "(\"max_length\" of its data's feature keeps as many), got 3");
+}
+
+TEST(JsonRows, AByteOrderMarkIsLeftOutAsOfFiles) {
+  Context ctx({.threads = 1});
+  const auto rows = [&](const std::string& text) {
+    return ReadJsonRows(ctx, Rules(), text, "body", 100).size();
+  };
+  EXPECT_EQ(rows("\xef\xbb\xbf{\"u\": 1}\n{\"u\": 2}\n"), 2);
+  EXPECT_NE(ErrorOf([&] { rows("{\"u\": 1}\n\xef\xbb\xbf{\"u\": 2}\n"); }), "");
+}
+
+TEST(JsonRows, AnErrorGoesOnBehindAByteOfZero) {
+  EXPECT_EQ(ErrorOf([] {
+              Context ctx({.threads = 1});
+              ReadJsonRows(ctx, Rules(), R"({"u": "1\u00002"})", "body", 100);
+            }),
+            "body:1: u: expected an integer of 64 bits, got '1\\02'");
+}
+
+// Files of these formats have one value a cell, too.
+TEST(JsonRows, OfCriteoHaveOneValueACellAndIntegers) {
+  const auto rules = std::make_shared<const RowRules>(
+      RequestSchema(CriteoSchema(MissingIds::kRow0, {"cat_3"}), ClickRow::kIntegers),
+      std::vector<CategoricalFeature>{{"cat_3", 10, false}});
+  const OneValueCells cells = CriteoCells();
+  Context ctx({.threads = 1});
+  const auto error = [&](const std::string& text) {
+    return ErrorOf(
+        [&] { ReadJsonRows(ctx, rules, text, "body", 100, nullptr, /*strict=*/false, &cells); });
+  };
+  EXPECT_EQ(error(R"({"int_0": 3, "int_1": "-7", "int_2": null, "int_3": "", "cat_3": "1f"})"), "");
+  EXPECT_EQ(error(R"({"int_0": 999999999999999999, "cat_3": 12})"), "");
+  EXPECT_EQ(error(R"({"int_0": 1.5})"), "body:1: int_0: expected an integer, got '1.5'");
+  EXPECT_EQ(error(R"({"int_12": 1e3})"), "body:1: int_12: expected an integer, got '1e3'");
+  EXPECT_EQ(error(R"({"int_0": [1]})"), "body:1: int_0: expected one value, got a list of 1 item");
+  EXPECT_EQ(error(R"({"cat_3": ["1", "2"]})"),
+            "body:1: cat_3: expected one value, got a list of 2 items");
+  EXPECT_EQ(error(R"({"cat_3": []})"), "body:1: cat_3: expected one value, got a list of 0 items");
 }
 
 TEST(JsonRows, StrictOnesAreCountedWhole) {
