@@ -217,7 +217,10 @@ EvaluationValues RowScorer::ScoreAll(DataSource& source, const OnScored& on_scor
 
 EvaluationValues RowScorer::Evaluate(DataSource& source, const OnScored& on_scored) {
   if (trainer_ == nullptr) return ScoreAll(source, on_scored);
-  return trainer_->Evaluate(source, nullptr, on_scored);
+  if (!on_scored) return trainer_->Evaluate(source);
+  return trainer_->Evaluate(
+      source, nullptr,
+      [&](std::span<const TaskExamples> tasks, const Batch&) { on_scored(tasks); });
 }
 
 std::optional<TrainConfig> ConfigForModel(const std::string& model, const std::string& config,

@@ -76,6 +76,34 @@ std::span<const int64_t>* NumbersFor(MetricNeeds needs, MetricBatch& batch) {
   }
 }
 
+// The examples of a batch that have a key.
+class KeyedExamples {
+ public:
+  // Leaves examples without a key out of the batch, which then borrows from this. `keys` are the
+  // batch's own sessions or grouping keys.
+  void LeaveOthersOut(MetricBatch& batch, std::span<const int64_t>& keys) {
+    if (std::ranges::count(keys, kNoKey) == 0 || keys.size() != batch.size()) return;
+    ScoredExamples& examples = batch.examples;
+    CheckSizes(examples);
+    examples = {Kept(examples.predictions, keys, predictions_),
+                Kept(examples.labels, keys, labels_), Kept(examples.weights, keys, weights_)};
+    keys = Kept(keys, keys, keys_);
+  }
+
+ private:
+  // A column is as long as the keys, or empty.
+  template <typename T>
+  static std::span<const T> Kept(std::span<const T> column, std::span<const int64_t> keys,
+                                 std::vector<T>& kept) {
+    for (size_t i = 0; i < column.size(); ++i)
+      if (keys[i] != kNoKey) kept.push_back(column[i]);
+    return kept;
+  }
+
+  std::vector<float> predictions_, labels_, weights_;
+  std::vector<int64_t> keys_;
+};
+
 // The parts whose names begin with `prefix`, by the rest of their names.
 MetricState PartsUnder(const std::map<std::string, Tensor>& by_name, const std::string& prefix) {
   MetricState parts;
@@ -203,13 +231,17 @@ void RecMetricModule::UpdateEntry(Entry& entry, const ModelOutput& output) {
   batch.negative_task = task.is_negative_task;
   std::vector<std::span<const float>> tensors;
   std::vector<int64_t> cut;
+  KeyedExamples keyed;
   for (const std::string& name : entry.more_inputs())
-    if (std::span<const int64_t>* numbers = NumbersFor(entry.needs, batch))
+    if (std::span<const int64_t>* numbers = NumbersFor(entry.needs, batch)) {
       *numbers = entry.cast_keys_to_int ? Cut(output, name, entry.key, cut)
                                         : Find<int64_t>(output, name, entry.key);
-    else
+      if (entry.needs != MetricNeeds::kCandidates) keyed.LeaveOthersOut(batch, *numbers);
+    } else {
       tensors.push_back(Find<float>(output, name, entry.key));
+    }
   batch.tensors = tensors;
+  if (batch.size() == 0) return;
   entry.value->Update(batch);
 }
 

@@ -7,6 +7,7 @@
 // On several ranks each has a module of the same configuration, and feeds it its own batches. A
 // value of all ranks is that of one process fed their batches in rank order. (A window may differ:
 // that of R ranks is their R windows of window_size/R together, which may hold other batches.)
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +26,10 @@ namespace tessera {
 // weights and tensors to be averaged are f32 [n], multiclass predictions [n, classes]; sessions and
 // grouping keys are i64 [n], "num_candidates" is i64 [sessions].
 using ModelOutput = std::map<std::string, Tensor>;
+
+// Stands for the session or the grouping key of an example that has none: metrics that need one
+// leave the example out.
+inline constexpr int64_t kNoKey = std::numeric_limits<int64_t>::min();
 
 using MetricReport = std::map<std::string, double>;
 

@@ -187,7 +187,7 @@ std::vector<ScoredBatch> Trainer::Scored(const Variable& outputs, const Batch& b
   std::vector<ScoredBatch> scored;
   for (size_t t = 0; t < tasks_.size(); ++t)
     scored.push_back({AnswerOfTask(ctx_, predictions, t).value(), counted[t].labels,
-                      counted[t].weights, CountsOfTask(ctx_, tasks_[t], batch, counted[t])});
+                      counted[t].weights, CountsOfTask(ctx_, tasks_[t], batch, counted[t]), batch});
   return scored;
 }
 
@@ -332,9 +332,8 @@ Tensor Trainer::ScoresOfCandidates(const Tensor& outputs) {
 
 // While a batch's predictions come to the host, the next batch is already under way. Rank 0 counts
 // for all.
-EvaluationValues Trainer::Evaluate(
-    DataSource& source, const std::function<bool()>& stop,
-    const std::function<void(std::span<const TaskExamples>)>& on_scored) {
+EvaluationValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& stop,
+                                   const OnScored& on_scored) {
   struct Scored {
     HostCopy predictions;
     std::optional<HostCopy> scores;  // of candidates
@@ -348,7 +347,7 @@ EvaluationValues Trainer::Evaluate(
     if (!last || !counts) return;
     const std::vector<TaskExamples> examples = meter.Update(
         last->predictions.Wait(), last->scores ? last->scores->Wait() : Tensor(), last->batch);
-    if (on_scored) on_scored(examples);
+    if (on_scored) on_scored(examples, last->batch);
   };
   while (!(stop && stop())) {
     std::optional<Batch> batch = source.Next();

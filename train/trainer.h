@@ -49,6 +49,7 @@ class ItemFrequencies;
 struct ScoredBatch {
   Tensor predictions, labels, weights;  // [B]; labels and weights are 0 of rows that don't count
   Tensor counts = {};                   // [B], 1 of rows that count, else 0; undefined: all count
+  Batch batch = {};                     // the rows themselves
 };
 
 // A loss beside the model's own: a step minimizes their sum, this one times `weight`.
@@ -102,10 +103,10 @@ class Trainer {
   Tensor Predict(const Batch& batch);
   // Returns the metrics over all batches. `stop`, asked before each batch, ends it early. With
   // ranks, rank 0 alone computes metrics and calls `on_scored`, with one run of examples for each
-  // task.
-  EvaluationValues Evaluate(
-      DataSource& source, const std::function<bool()>& stop = nullptr,
-      const std::function<void(std::span<const TaskExamples>)>& on_scored = nullptr);
+  // task, and the batch in host memory.
+  using OnScored = std::function<void(std::span<const TaskExamples>, const Batch&)>;
+  EvaluationValues Evaluate(DataSource& source, const std::function<bool()>& stop = nullptr,
+                            const OnScored& on_scored = nullptr);
   // The configuration's, at least one.
   const std::vector<TrainTask>& tasks() const { return tasks_; }
 

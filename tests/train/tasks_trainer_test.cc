@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/train/testing/files.h"
+#include "tests/train/testing/labelled.h"
 #include "tests/train/testing/ranks_run.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/pipeline/trainer_pipeline.h"
@@ -18,79 +19,10 @@ namespace {
 
 using testing::ErrorOf;
 using ::testing::HasSubstr;
+using testing::Labelled;
+using testing::LabelledConfig;
+using testing::RowsFor;
 using testing::TempPath;
-
-// Three labels that follow from dense features: click; stars, 1 to 4, and none of every third row;
-// bought, which counts for clicks.
-class Labelled final : public DataSource {
- public:
-  explicit Labelled(std::unique_ptr<DataSource> from, bool weighted = false)
-      : from_(std::move(from)), weighted_(weighted) {}
-  std::optional<Batch> Next() override {
-    std::optional<Batch> batch = from_->Next();
-    if (!batch) return batch;
-    const int64_t rows = batch->size();
-    const Tensor labels = Tensor::EmptyHost({rows, 3}, DType::kF32);
-    const float* const dense = batch->dense.data<float>();
-    for (int64_t i = 0; i < rows; ++i) {
-      const float* const x = dense + i * batch->dense.dim(1);
-      const float click = x[0] > 1 ? 1.0f : 0.0f, other = x[1] > 1 ? 1.0f : 0.0f;
-      float* const row = labels.data<float>() + 3 * i;
-      row[0] = click;
-      row[1] = i % 3 == 0 ? std::nanf("") : 1 + click + 2 * other;
-      row[2] = click * other;
-    }
-    batch->labels = labels;
-    if (weighted_) {
-      batch->weights = Tensor::EmptyHost({rows}, DType::kF32);
-      for (int64_t i = 0; i < rows; ++i)
-        batch->weights.span<float>()[i] = static_cast<float>((i + batch->first_row) % 4);
-    }
-    return batch;
-  }
-
- private:
-  std::unique_ptr<DataSource> from_;
-  bool weighted_;
-};
-
-TrainConfig ConfigOf(RankingModelType type) {
-  TrainConfig config = testing::SmallConfig();
-  config.batch_size = 256;
-  for (EmbeddingBagConfig& table : config.tables) table.optimizer = RowwiseAdagrad{0.1f};
-  RankingNetConfig& net = config.model;
-  net.type = type;
-  if (type == RankingModelType::kDeepFm)
-    net = {.type = type, .dense_in = net.dense_in, .hidden = 8, .deep_fm_dim = 8};
-  if (type == RankingModelType::kDlrmDcn) net.dcn_layers = net.dcn_low_rank = 2;
-  if (type == RankingModelType::kDlrmProjection) net.branch1 = net.branch2 = {8};
-  if (TakesAnyDims(type)) {
-    net.over_arch.clear();
-    net.experts = 2;
-    net.expert_arch = {16, 8};
-    net.tower_arch = {8, 1};
-  } else if (type != RankingModelType::kDeepFm) {
-    net.over_arch.back() = 3;
-  }
-  if (type == RankingModelType::kPle) net.extraction_layers = net.task_experts = 2;
-  net.tasks = {{.name = "click", .label = "click"},
-               {.name = "rating", .label = "stars", .loss = TaskLoss::kMse, .weight = 0.25f},
-               {.name = "buy", .label = "bought", .where = "click"}};
-  nlohmann::json json = nlohmann::json::parse(ToJson(config));
-  json["data"] = {{"format", "jsonl"},
-                  {"dense", {"int_{0..12}"}},
-                  {"labels", {"click", {{"name", "stars"}, {"missing", "skip"}}, "bought"}}};
-  return ParseTrainConfig(json.dump(), "tasks_trainer_test");
-}
-
-// The rows that Labelled gives the labels of such a configuration.
-TrainConfig RowsFor(const TrainConfig& config, int64_t rows = 1000) {
-  TrainConfig planted = testing::SmallConfig();
-  planted.batch_size = config.batch_size;
-  planted.accumulate_steps = config.accumulate_steps;
-  planted.data.rows = rows;
-  return planted;
-}
 
 struct Outcome {
   std::vector<double> losses;
@@ -135,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Types, TasksTrainer,
                          [](const auto& info) { return ToString(info.param); });
 
 TEST_P(TasksTrainer, PipelinesAndMicroBatchesChangeNoBit) {
-  const TrainConfig config = ConfigOf(GetParam());
+  const TrainConfig config = LabelledConfig(GetParam());
   for (const bool weighted : {false, true}) {
     const Outcome plain = Train(config, {.weighted = weighted});
     ASSERT_GT(plain.losses.size(), 4u);
@@ -149,7 +81,7 @@ TEST_P(TasksTrainer, PipelinesAndMicroBatchesChangeNoBit) {
 }
 
 TEST_P(TasksTrainer, RanksAreNearOneProcess) {
-  const TrainConfig config = ConfigOf(GetParam());
+  const TrainConfig config = LabelledConfig(GetParam());
   const Outcome alone = Train(config, {.weighted = true});
   RunLocalRanks(3, [&](Communicator& comm) {
     const Outcome mine =
@@ -163,7 +95,7 @@ TEST_P(TasksTrainer, RanksAreNearOneProcess) {
 }
 
 TEST_P(TasksTrainer, EveryTaskIsLearned) {
-  const TrainConfig config = ConfigOf(GetParam());
+  const TrainConfig config = LabelledConfig(GetParam());
   const EvaluationValues first = Train(config).evaluation,
                          values = Train(config, {.rows = 20000}).evaluation;
   ASSERT_EQ(values.tasks.size(), 3u);
@@ -186,7 +118,7 @@ class TasksTrainerTest : public ::testing::Test {
   Batch First(bool weighted = false) {
     return *Labelled(DataSets(RowsFor(config_), {}).OpenTrain(0), weighted).Next();
   }
-  const TrainConfig config_ = ConfigOf(RankingModelType::kDlrm);
+  const TrainConfig config_ = LabelledConfig(RankingModelType::kDlrm);
 };
 
 // The losses of a step, computed from what was foreseen before it.

@@ -120,7 +120,7 @@ TEST(TrainingMetrics, WeighExamples) {
     const TaskExamples examples = {scored.predictions.ToVector<float>(),
                                    scored.labels.ToVector<float>(),
                                    scored.weights.ToVector<float>()};
-    evaluate({&examples, 1});
+    evaluate({&examples, 1}, {});
     metrics.EndEvaluation({.epoch = 1, .step = 2, .fraction = 1}, 0.5);
     std::vector<Json> lines = Lines(path);
     for (Json& line : lines) line["metrics"].erase("throughput-throughput|total_examples");
@@ -229,7 +229,7 @@ TEST(TrainingMetrics, WhatTrainingDoesNotHaveIsAnError) {
   EXPECT_NE(
       error(
           R"({"rec_tasks": [{"name": "t", "session_name": "user"}], "rec_metrics": {"ndcg": {}}})")
-          .find("they ask for 'user'"),
+          .find("'user' is to tell sessions or groups apart"),
       std::string::npos);
   EXPECT_NE(error(R"({"rec_metrics": {"ne": {"window_size": 63}}})").find("at least a batch"),
             std::string::npos);

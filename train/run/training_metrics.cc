@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "metrics/state/metric_state.h"
+#include "runtime/base/check.h"
+#include "runtime/base/joined.h"
 #include "runtime/base/seconds.h"
 #include "runtime/tensor.h"
 #include "train/config/evaluation_json.h"
@@ -32,7 +35,29 @@ RecMetricModuleOptions OptionsOf(const Trainer& trainer, bool all_ranks, Clock c
           .throughput_input = kEveryRow};
 }
 
-void CheckInputs(const RecMetricModule& metrics, const TrainConfig& config) {
+void CheckKeys(const std::vector<MetricKeys>& keys, const TrainConfig& config) {
+  std::vector<std::string> columns = LabelNames(config.data);
+  for (const CategoricalFeature& feature : Features(config)) columns.push_back(feature.name);
+  for (const MetricKeys& key : keys)
+    if (!TaskWith(key.source, config.model.tasks) && std::ranges::count(columns, key.source) == 0)
+      throw Error(
+          Format("metrics: '{}' is to tell sessions or groups apart; expected a label or a feature "
+                 "of the data, of which there are {}, or a tensor of a task, as label_TASK",
+                 key.source, internal::Joined(columns)));
+}
+
+// A task has one prediction of a row.
+void CheckClasses(const RecMetricsConfig& metrics) {
+  for (const RecMetricDef& def : metrics.metrics)
+    if (def.name == "multiclass_recall" && def.options.number_of_classes > 1)
+      throw Error(Format(
+          "metrics.rec_metrics: multiclass_recall of {} classes needs as many predictions of "
+          "a row, but a task of a training has one",
+          def.options.number_of_classes));
+}
+
+void CheckInputs(const RecMetricModule& metrics, const std::vector<MetricKeys>& keys,
+                 const TrainConfig& config) {
   std::set<std::string> there = {kPrediction, kLabel, kWeight};
   for (const TaskConfig& task : config.model.tasks) {
     const RecTask names = RecTaskOf(task.name);
@@ -40,21 +65,10 @@ void CheckInputs(const RecMetricModule& metrics, const TrainConfig& config) {
   }
   std::string list;
   for (const std::string& name : there) list += (list.empty() ? "'" : ", '") + name + "'";
+  for (const MetricKeys& key : keys) there.insert(key.tensor);
   for (const std::string& input : metrics.RequiredInputs())
     TESSERA_CHECK(input == kEveryRow || there.contains(input),
                   "metrics: they ask for '{}', but training has {} only", input, list);
-}
-
-// The model's task whose tensor it is; nullopt: of none.
-std::optional<size_t> TaskWith(const std::string& tensor, const std::vector<TaskConfig>& tasks) {
-  const auto is_in = [&](const RecTask& task) {
-    return tensor == task.prediction_name || tensor == task.label_name ||
-           tensor == task.weight_name;
-  };
-  if (is_in({.weight_name = kWeight})) return 0;
-  for (size_t t = 0; t < tasks.size(); ++t)
-    if (is_in(RecTaskOf(tasks[t].name))) return t;
-  return {};
 }
 
 // The tensors of one task are of its rows, which others need not have.
@@ -93,6 +107,14 @@ Tensor Counted(const Tensor& values, const Tensor& counts) {
   return kept.size() == all.size() ? values : HostTensor(kept);
 }
 
+// The rows that count.
+std::vector<int64_t> RowsCounted(const Tensor& counts, int64_t size) {
+  std::vector<int64_t> rows;
+  for (int64_t row = 0; row < size; ++row)
+    if (!counts || counts.span<float>()[static_cast<size_t>(row)] > 0) rows.push_back(row);
+  return rows;
+}
+
 // The weights of examples without weights.
 Tensor Ones(const Tensor& labels) {
   const Tensor ones = Tensor::EmptyHost(labels.shape(), DType::kF32);
@@ -107,11 +129,14 @@ RecMetricsConfig DefaultTrainingMetrics(const TrainConfig& config) {
 }
 
 void CheckTrainingMetrics(const TrainConfig& config) {
-  const RecMetricsConfig metrics = ConfigOf(config);
+  RecMetricsConfig metrics = ConfigOf(config);
   CheckTasks(metrics, config.model.tasks);
+  CheckClasses(metrics);
+  const std::vector<MetricKeys> keys = TakeKeys(metrics, config);
+  CheckKeys(keys, config);
   CheckInputs(RecMetricModule(
                   metrics, {.batch_size = ExamplesOfStep(config), .throughput_input = kEveryRow}),
-              config);
+              keys, config);
 }
 
 TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
@@ -120,6 +145,7 @@ TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
       trainer_(trainer),
       comm_(trainer.comm()),
       config_(ConfigOf(trainer.config())),
+      keys_(TakeKeys(config_, trainer.config())),
       training_(config_, OptionsOf(trainer, true, [this] { return TrainingSeconds(); })) {
   CheckTrainingMetrics(trainer.config());
   const bool goes_on = trainer.progress().step > 0;
@@ -150,12 +176,15 @@ void TrainingMetrics::AddTask(size_t task, const Tensor& predictions, const Tens
 void TrainingMetrics::AddPending() {
   if (pending_.empty()) return;
   ModelOutput output;
+  std::vector<std::vector<int64_t>> rows;
   for (size_t t = 0; t < pending_.size(); ++t) {
     const Tensor counts = pending_[t].counts ? pending_[t].counts->Wait() : Tensor();
+    if (!keys_.empty()) rows.push_back(RowsCounted(counts, pending_[t].labels.Wait().dim(0)));
     const auto column = [&](const HostCopy& all) { return Counted(all.Wait(), counts); };
     AddTask(t, column(pending_[t].predictions), column(pending_[t].labels),
             column(pending_[t].weights), output);
   }
+  AddKeys(keys_, trainer_.config().model.tasks, rows, pending_columns_, output);
   output.insert({kEveryRow, pending_.front().labels.Wait()});
   training_.Update(output);
   pending_.clear();
@@ -164,6 +193,7 @@ void TrainingMetrics::AddPending() {
 void TrainingMetrics::OnStep(const std::vector<ScoredBatch>& scored, int64_t epoch, int64_t step,
                              double loss) {
   AddPending();
+  pending_columns_ = ReadColumns(ctx_, scored.front().batch, keys_, trainer_.config());
   for (const ScoredBatch& task : scored) {
     pending_.push_back({HostCopy(ctx_, task.predictions),
                         HostCopy(ctx_, task.labels),
@@ -196,18 +226,23 @@ void TrainingMetrics::WriteTraining(int64_t epoch, int64_t step) {
 
 double TrainingMetrics::TrainingSeconds() const { return SteadySeconds() - evaluating_; }
 
-std::function<void(std::span<const TaskExamples>)> TrainingMetrics::BeginEvaluation() {
+Trainer::OnScored TrainingMetrics::BeginEvaluation() {
   evaluation_began_ = SteadySeconds();
   RecMetricsConfig config = config_;
   config.throughput.reset();
   evaluation_ = std::make_unique<RecMetricModule>(config, OptionsOf(trainer_, false));
-  return [this](std::span<const TaskExamples> tasks) {
+  return [this, host = std::make_shared<Context>(ContextOptions{.threads = 1})](
+             std::span<const TaskExamples> tasks, const Batch& batch) {
     ModelOutput output;
+    std::vector<std::vector<int64_t>> rows;
     for (size_t t = 0; t < tasks.size(); ++t) {
       const Tensor labels = HostView(tasks[t].labels);
       AddTask(t, HostView(tasks[t].predictions), labels,
               tasks[t].weights.empty() ? Ones(labels) : HostView(tasks[t].weights), output);
+      rows.push_back(tasks[t].rows);
     }
+    const TrainConfig& config = trainer_.config();
+    AddKeys(keys_, config.model.tasks, rows, ReadColumns(*host, batch, keys_, config), output);
     evaluation_->Update(output);
   };
 }

@@ -8,8 +8,7 @@
 // which is 1 where a batch has none. Each task t of a model has "prediction_t", "label_t" and
 // "weight_t"; those of the first have the short names, too. Each has the rows that count for the
 // task alone; the throughput counts all rows. On ranks every rank makes the same calls; rank 0
-// writes.
-#include <functional>
+// writes. Sessions and groups: metric_keys.h.
 #include <limits>
 #include <memory>
 #include <optional>
@@ -23,6 +22,7 @@
 #include "runtime/context.h"
 #include "runtime/staging.h"
 #include "runtime/tensor.h"
+#include "train/run/metric_keys.h"
 #include "train/run/training_report.h"
 #include "train/trainer.h"
 
@@ -53,13 +53,13 @@ class TrainingMetrics {
   TrainingMetrics& operator=(const TrainingMetrics&) = delete;
 
   // Adds predictions of a step's batch; writes, if it is time. Nothing waits for a GPU before
-  // the next step.
+  // the next step, unless metrics have keys.
   void OnStep(const std::vector<ScoredBatch>& scored, int64_t epoch, int64_t step, double loss);
   // Writes what there is, with the loss of the last step.
   void OnEpochEnd(int64_t epoch, int64_t step);
 
   // For Trainer::Evaluate. The time until EndEvaluation is left out of the training's throughput.
-  std::function<void(std::span<const TaskExamples>)> BeginEvaluation();
+  Trainer::OnScored BeginEvaluation();
   // Writes, with the loss of the evaluation.
   void EndEvaluation(const EvaluationPoint& at, double loss);
 
@@ -91,10 +91,12 @@ class TrainingMetrics {
   const Trainer& trainer_;
   Communicator* comm_;
   RecMetricsConfig config_;
+  std::vector<MetricKeys> keys_;                  // that it asks for
   double evaluating_ = 0, evaluation_began_ = 0;  // seconds
   RecMetricModule training_;
   std::unique_ptr<RecMetricModule> evaluation_;
-  std::vector<Pending> pending_;  // one a task
+  std::vector<Pending> pending_;                       // one a task
+  std::vector<std::vector<int64_t>> pending_columns_;  // of the same batch, one a key
   int64_t written_step_ = -1;
   double last_loss_ = std::numeric_limits<double>::quiet_NaN();
   Files files_;  // of rank 0
