@@ -335,23 +335,28 @@ std::vector<NamedTensor> RecMetricModule::State(Communicator& comm) const {
 }
 
 // Rank r of R takes over the states of ranks r, r + R, …, so that the sum over all ranks stays the
-// same.
+// same. Where ranks would get unequal numbers of them, their windows are dealt out, as each rank
+// keeps no more than its share.
 void RecMetricModule::Load(const std::vector<NamedTensor>& state, int rank) {
   std::map<std::string, Tensor> by_name;
   std::set<int> ranks;
   for (const NamedTensor& named : state)
     if (const std::optional<int> saved = RankIn(named.name)) {
       by_name[named.name] = named.tensor;
-      if (*saved % options_.ranks == rank) ranks.insert(*saved);
+      ranks.insert(*saved);
     }
+  const bool deals = std::ssize(ranks) % options_.ranks != 0;
   for (Entry& entry : entries_) {
-    std::vector<MetricState> states;
+    std::vector<MetricState> all, states;
     for (const int saved : ranks) {
       MetricState parts = PartsUnder(by_name, StateName(saved, entry.state_name() + "."));
-      if (!parts.empty()) states.push_back(std::move(parts));
+      if (parts.empty()) continue;
+      if (saved % options_.ranks == rank) states.push_back(parts);
+      if (deals) all.push_back(std::move(parts));
     }
     try {
       entry.value->Load(states);
+      if (deals) entry.value->DealWindow(all, rank, options_.ranks);
     } catch (const Error& error) {
       throw Error(Format("metric '{}': {}", entry.key, error.what()));
     }

@@ -116,4 +116,20 @@ void ExampleMetric::Load(std::span<const MetricState> states) {
   examples_ = LastOfAll(states, SIZE_MAX);
 }
 
+// Ranks get the examples in turns.
+void ExampleMetric::DealWindow(std::span<const MetricState> states, int rank, int ranks) {
+  const KeptExamples all = LastOfAll(states, SIZE_MAX);
+  const ScoredExamples view = all.view();
+  std::vector<int32_t> mine;
+  for (size_t i = static_cast<size_t>(rank); i < all.size(); i += static_cast<size_t>(ranks))
+    mine.push_back(static_cast<int32_t>(i));
+  const auto p = Pick(view.predictions, mine), y = Pick(view.labels, mine),
+             w = Pick(view.weights, mine);
+  std::vector<int64_t> groups;
+  if (!all.groups().empty())
+    for (const int32_t i : mine) groups.push_back(all.groups()[static_cast<size_t>(i)]);
+  examples_ = {};
+  examples_.Append({p, y, w}, groups);
+}
+
 }  // namespace tessera

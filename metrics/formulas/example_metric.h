@@ -37,6 +37,7 @@ class ExampleMetric final : public RecMetric {
   using RecMetric::Values;
   MetricState State() const override { return Summary(); }
   void Load(std::span<const MetricState> states) override;
+  void DealWindow(std::span<const MetricState> states, int rank, int ranks) override;
 
  private:
   double ValueOf(const ScoredExamples& examples) const;

@@ -55,6 +55,11 @@ class RecMetric {
   // Takes over what metrics made alike remembered, of ranks that updated together; none: it starts
   // afresh. Throws Error for states of another shape.
   virtual void Load(std::span<const MetricState> states) = 0;
+  // Takes over, in place of the window that it has, this rank's share of the windows of all
+  // `states`, which ranks of another number remembered.
+  virtual void DealWindow(std::span<const MetricState> states, int rank, int ranks) {
+    static_cast<void>(states), static_cast<void>(rank), static_cast<void>(ranks);
+  }
 };
 
 }  // namespace tessera

@@ -103,22 +103,28 @@ SumMetric::Kept SumMetric::KeptIn(const MetricState& state, size_t i) const {
   return {ColumnOf<int64_t>(state, kExamples)[i], Sums(sums.begin(), sums.end())};
 }
 
-// Batches of several ranks in the order in which they were added: by age, then by rank.
 void SumMetric::Load(std::span<const MetricState> states) {
-  size_t oldest = 0;
-  for (const MetricState& state : states) {
-    const size_t batches = ColumnOf<int64_t>(state, kExamples).size();
-    TESSERA_CHECK_EQ(ColumnOf<double>(state, kWindow).size(), batches * lifetime_.size(),
+  for (const MetricState& state : states)
+    TESSERA_CHECK_EQ(ColumnOf<double>(state, kWindow).size(),
+                     ColumnOf<int64_t>(state, kExamples).size() * lifetime_.size(),
                      "sums in the window of a metric");
-    oldest = std::max(oldest, batches);
-  }
   lifetime_ = Merged(states, kLifetime);
+  DealWindow(states, 0, 1);
+}
+
+// Batches of several ranks in the order in which they were added: by age, then by rank. Ranks get
+// them in turns.
+void SumMetric::DealWindow(std::span<const MetricState> states, int rank, int ranks) {
+  size_t oldest = 0;
+  for (const MetricState& state : states)
+    oldest = std::max(oldest, ColumnOf<int64_t>(state, kExamples).size());
   window_.clear();
   window_examples_ = 0;
+  int64_t next = 0;
   for (size_t age = oldest; age > 0; --age)
     for (const MetricState& state : states)
       if (const size_t n = ColumnOf<int64_t>(state, kExamples).size(); age <= n)
-        Keep(KeptIn(state, n - age));
+        if (next++ % ranks == rank) Keep(KeptIn(state, n - age));
 }
 
 }  // namespace tessera

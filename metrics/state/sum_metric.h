@@ -62,6 +62,7 @@ class SumMetric final : public RecMetric {
   using RecMetric::Values;
   MetricState State() const override;
   void Load(std::span<const MetricState> states) override;
+  void DealWindow(std::span<const MetricState> states, int rank, int ranks) override;
 
  private:
   using Sums = std::vector<double>;

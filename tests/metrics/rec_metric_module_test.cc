@@ -177,6 +177,27 @@ TEST(RecMetricModule, StateOfRanksFitsAnyNumberOfRanks) {
   }
 }
 
+// A window is that of all ranks, and no rank keeps more than its share of it.
+TEST(RecMetricModule, WindowsOfOtherRanksAreDealtOut) {
+  const RecMetricsConfig config{
+      .metrics = {{.name = "sum_weights", .window_size = 240}, {.name = "auc", .window_size = 240}},
+      .throughput = {}};
+  const auto module = [&](int ranks) {
+    return RecMetricModule(config, {.batch_size = 20, .ranks = ranks});
+  };
+  RecMetricModule alone = module(1);
+  const std::vector<MetricColumns> stream = Stream(15, 20);
+  for (const MetricColumns& batch : stream) alone.Update(batch.Output());
+  const MetricReport want = alone.Compute();
+  EXPECT_EQ(want.at("sum_weights-DefaultTask|window_sum_weights"), 240);
+  for (const int ranks : {2, 3})
+    RunLocalRanks(ranks, [&](Communicator& comm) {
+      RecMetricModule mine = module(ranks);
+      mine.Load(alone.State(), comm.rank());
+      ExpectSame(mine.Compute(comm), want, 1e-12);
+    });
+}
+
 TEST(RecMetricModule, MetricsThatWereNotSavedStartAfresh) {
   RecMetricsConfig config{.metrics = {{.name = "ctr"}}, .throughput = {}};
   RecMetricModule saved(config);
