@@ -349,8 +349,8 @@ void AddQuantizeCommand(Command app) {
               "Look for ranges with a smaller squared error (int8, int4, int2; takes longer)");
   command
       .Add("--default-row", f->default_row,
-           "Unknown ids add nothing (none, the default), or read the mean of the table's rows "
-           "whose numbers are all finite (mean)")
+           "Unknown ids and those of pruned rows add nothing (none, the default), or read the mean "
+           "of the table's rows, pruned ones too, whose numbers are all finite (mean)")
       .Value("none|mean");
   command.Add("--nan", f->nan, "A NaN in a table is an error (the default), or becomes zero")
       .Value("error|zero");

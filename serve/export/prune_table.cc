@@ -15,10 +15,6 @@ namespace {
 // Bytes of floats, or of a state, that are in memory at once.
 constexpr int64_t kBytesAtOnce = 2 << 20;
 
-int64_t RowsAtOnce(int64_t row_bytes) {
-  return std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(row_bytes, 1));
-}
-
 // Squares of the norms, each a sum in double in the order of the columns.
 std::vector<double> SquaredNorms(Context& ctx, const RowSource& source) {
   std::vector<double> norms;
@@ -91,6 +87,10 @@ std::vector<int64_t> Largest(const std::vector<double>& norms, int64_t count) {
 }
 
 }  // namespace
+
+int64_t RowsAtOnce(int64_t row_bytes) {
+  return std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(row_bytes, 1));
+}
 
 RowsKept KeptRows(Context& ctx, const Checkpoint& checkpoint, const std::string& parameter,
                   const RowSource& source, const PruneOptions& options) {

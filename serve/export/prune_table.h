@@ -39,6 +39,9 @@ struct RowsKept {
 RowsKept KeptRows(Context& ctx, const Checkpoint& checkpoint, const std::string& parameter,
                   const RowSource& source, const PruneOptions& options);
 
+// How many rows of so many bytes are in memory at once, at least one.
+int64_t RowsAtOnce(int64_t row_bytes);
+
 // A source of these rows alone. REQUIRES: ascending.
 RowSource RowsAt(const RowSource& source, std::vector<int64_t> ids);
 

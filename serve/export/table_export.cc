@@ -46,6 +46,16 @@ RowSource Summing(const RowSource& source, FiniteSums& sums) {
   return summing;
 }
 
+// The sums of all rows of a table.
+FiniteSums SumsOf(Context& ctx, const RowSource& source) {
+  FiniteSums sums{std::vector<double>(static_cast<size_t>(source.dim))};
+  const RowSource summing = Summing(source, sums);
+  const int64_t step = RowsAtOnce(4 * source.dim);
+  for (int64_t begin = 0; begin < source.rows; begin += step)
+    summing.read(ctx, begin, std::min(begin + step, source.rows));
+  return sums;
+}
+
 // The mean row, [D]; 0 for a table without rows.
 Tensor Mean(Context& ctx, const RowSource& source, const FiniteSums& sums) {
   if (sums.rows == 0 && source.rows > 0)
@@ -139,6 +149,7 @@ void TableExport::Keep(std::vector<int64_t> of_ids, RemapKind remap) {
   spec.ids = spec.rows;
   spec.rows = std::ssize(kept);
   spec.remap = remap;
+  before = rows;
   rows = RowsAt(rows, kept);
 }
 
@@ -181,15 +192,17 @@ QuantizationError StreamRows(Context& ctx, const TableExport& table, const Quant
                              const StreamedTensor::Sink& sink) {
   const RowCodec& codec = table.spec.codec;
   const QuantizeOptions options = OptionsFor(codec, all);
+  const bool pruned = !table.kept.empty();
   FiniteSums sums{std::vector<double>(static_cast<size_t>(table.rows.dim))};
   QuantizationError error = QuantizeTable(
-      ctx, table.spec.default_row ? Summing(table.rows, sums) : table.rows, codec, options,
-      [&](int64_t, const Tensor& stored) { sink(stored.raw_data(), stored.nbytes()); });
-  if (!table.kept.empty() && error.worst_row >= 0)
+      ctx, table.spec.default_row && !pruned ? Summing(table.rows, sums) : table.rows, codec,
+      options, [&](int64_t, const Tensor& stored) { sink(stored.raw_data(), stored.nbytes()); });
+  if (pruned && error.worst_row >= 0)
     error.worst_row = table.kept[static_cast<size_t>(error.worst_row)];
   if (!table.spec.default_row) return error;
-  const Tensor row = QuantizeDefaultRow(ctx, DefaultRowOf(table.rows, Mean(ctx, table.rows, sums)),
-                                        codec, options, error);
+  if (pruned) sums = SumsOf(ctx, table.before);
+  const Tensor mean = Mean(ctx, pruned ? table.before : table.rows, sums);
+  const Tensor row = QuantizeDefaultRow(ctx, DefaultRowOf(table.rows, mean), codec, options, error);
   sink(row.raw_data(), row.nbytes());
   return error;
 }

@@ -19,6 +19,7 @@ struct TableExport {
   RowSource rows;                    // spec.rows of them; the checkpoint must outlive it
   int64_t checkpoint_bytes = 0;      // of all rows there
   std::vector<int64_t> kept = {};    // of a pruned table: the ids of its rows, ascending
+  RowSource before = {};             // of a pruned table: all rows that it had
   bool all_rows_named = false;       // RowsKept
   std::vector<RemapEntry> ids = {};  // of a table of raw ids: all that have a row, ascending
 
@@ -37,9 +38,10 @@ std::vector<TableExport> ExportTables(Context& ctx, const Checkpoint& checkpoint
 // Throws Error as CheckNoNan does.
 void CheckNoNanIn(Context& ctx, const std::vector<TableExport>& tables);
 
-// Gives the stored rows to `sink`, the default row behind them: the mean of the rows whose numbers
-// are all finite. Throws Error, naming the table, where it needs a mean and no row is finite.
-// The error's worst row is the one of the table before pruning.
+// Gives the stored rows to `sink`, the default row behind them: the mean of the table's rows whose
+// numbers are all finite, pruned ones too, since their ids read it. Throws Error, naming the table,
+// where it needs a mean and no row is finite. The error's worst row is the one of the table before
+// pruning.
 QuantizationError StreamRows(Context& ctx, const TableExport& table, const QuantizeOptions& options,
                              const StreamedTensor::Sink& sink);
 

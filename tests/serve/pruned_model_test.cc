@@ -99,6 +99,17 @@ TEST(PrunedModel, PrunedRowsReadTheDefaultRow) {
             pruned.Predict(OneExample({{*kept.begin()}, {}, {}, {}})));
 }
 
+// Ids of rows that are gone read it.
+TEST(PrunedModel, TheDefaultRowIsTheMeanOfAllRows) {
+  const SmallModel small = MakeSmallModel("prune_all.safetensors");
+  const auto predict = [&](const std::string& name, const PruneOptions& prune) {
+    Predictor model(
+        WriteSmallModel(small, name, {.default_row = DefaultRow::kMean, .prune = prune}));
+    return model.Predict(OneExample({{1000}, {1000}, {}, {}}));
+  };
+  EXPECT_EQ(predict("prune_some", {.share = 0.9}), predict("prune_none", {}));
+}
+
 TEST(PrunedModel, TheWorstRowIsNamedByItsId) {
   const SmallModel small = MakeSmallModel("prune_worst.safetensors");
   const std::string a = RankingModel::TableParameterName("a");
@@ -132,7 +143,7 @@ TEST(PrunedModel, TheDefaultRowIsTheMeanOfFiniteRows) {
       ChangedCheckpoint(small.checkpoint, "all_inf.safetensors",
                         [&](auto& tensors) { tensors.at(a).Fill(ctx, static_cast<double>(inf)); });
   EXPECT_THAT(ErrorOf([&] { WriteModel(ctx, none, {}, directory, options); }),
-              HasSubstr("table a: none of its 6 rows is finite"));
+              HasSubstr("table a: none of its 60 rows is finite"));
 }
 
 TEST(PrunedModel, RowsThatTrainingNeverMetAreFoundByTheirState) {
