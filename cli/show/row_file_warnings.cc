@@ -138,7 +138,7 @@ void WarnOfAbsentKeys(const DataSchema* schema, std::span<const CategoricalFeatu
   if (absent.empty()) return;
   const std::string near = absent.size() == 1 ? DidYouMean(absent[0], others) : "";
   Warn(Format("{}: none of the first {} has {} {}{}, read as missing; other keys are {}", *file,
-              Counted(first.rows, "row"), absent.size() == 1 ? "the key" : "the keys",
+              internal::Counted(first.rows, "row"), absent.size() == 1 ? "the key" : "the keys",
               SomeNames(absent), near, others.empty() ? "none" : SomeNames(others)));
 }
 

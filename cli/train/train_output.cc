@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "cli/interrupt.h"
 #include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/show/row_file_warnings.h"
