@@ -10,10 +10,10 @@
 //    "data": {"format": "jsonl", …}, "crc32": "0a1b2c3d"}
 //
 // "model" and "data" are what a training configuration has under these names; models of older
-// releases have no "data". A pruned table has "ids", how many
-// the data may name, of which `rows` were kept, and "remap", "array" or "hash". A table of raw ids
-// has "raw_ids": {}, whose keys are those of RawIdRule. "search": true says that rows were encoded
-// with a search for their ranges.
+// releases, and those that a program trained on rows of its own, have no "data". A pruned table has
+// "ids", how many the data may name, of which `rows` were kept, and "remap", "array" or "hash". A
+// table of raw ids has "raw_ids": {}, whose keys are those of RawIdRule. "search": true says that
+// rows were encoded with a search for their ranges.
 //
 // Deltas (model_delta.h) lie beside it and make newer versions of it.
 //

@@ -45,7 +45,7 @@ std::string WhyNone(const ModelSpec& spec) {
         "tensors of values that were prepared alike",
         PreparationText(spec.data->prepared));
   return "model.json has no \"data\" that says how rows are read (tessera quantize of this release "
-         "writes it)";
+         "writes it, for a configuration whose data have the model's features and numbers)";
 }
 
 // A hash of all that decides which numbers are made of rows.

@@ -12,38 +12,34 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "tessera/tessera.h"
 
 using namespace tessera;
 
-namespace {
-
-EmbeddingBagConfig Table(const std::string& name, const std::string& feature) {
-  EmbeddingBagConfig table;
-  table.name = name;
-  table.num_embeddings = 4096;
-  table.embedding_dim = 64;
-  table.feature_names = {feature};
-  return table;
-}
-
-}  // namespace
+// The configuration that `tessera train` takes, and `tessera quantize` reads in a checkpoint.
+constexpr char kConfig[] = R"({
+  "tables": [
+    {"name": "product_table", "rows": 4096, "dim": 64, "features": ["product"]},
+    {"name": "user_table", "rows": 4096, "dim": 64, "features": ["user"]}],
+  "model": {"type": "dlrm", "dense_in": 2, "dense_arch": [64], "over_arch": [16, 1]},
+  "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.02},
+                "dense": {"name": "adagrad", "lr": 0.02}},
+  "data": {"format": "jsonl", "dense": ["price", "age"], "labels": ["clicked"]}
+})";
 
 int main() {
   Context ctx({.seed = 1});
-  TrainConfig config;
-  config.tables = {Table("product_table", "product"), Table("user_table", "user")};
-  config.model.dense_in = 2;
-  config.model.dense_arch = {64};
-  config.model.over_arch = {16, 1};
+  const TrainConfig config = ParseTrainConfig(kConfig, "the program's configuration");
   // Training it is the matter of other chapters.
   Dlrm model(ctx, {.tables = config.tables,
                    .dense_in = config.model.dense_in,
                    .dense_arch = config.model.dense_arch,
                    .over_arch = config.model.over_arch});
 
-  // A checkpoint holds tensors under the names of a TorchRec DLRM.
+  // A checkpoint holds tensors under the names of a TorchRec DLRM, and says what model they are of.
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("tessera_tour_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -54,7 +50,7 @@ int main() {
   serve::WriteModelOptions options;
   options.codec = {RowType::kInt8};
   const serve::WrittenModel written =
-      serve::WriteModel(ctx, ReadCheckpoint(checkpoint), config, directory, options);
+      serve::WriteModel(ctx, ReadCheckpoint(checkpoint), {}, directory, options);
   for (const serve::WrittenTable& table : written.tables)
     std::cout << table.spec.name << ": " << table.checkpoint_bytes << " bytes became "
               << table.spec.nbytes() << "\n";

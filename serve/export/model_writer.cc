@@ -12,6 +12,7 @@
 #include "serve/raw_id_map.h"
 #include "train/checkpoint/raw_id_places.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/config/data_json.h"
 
 namespace tessera::serve {
 namespace {
@@ -148,8 +149,6 @@ ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options) 
   spec.net = config.model;
   spec.dense_type = options.dense_type;
   spec.missing = config.data.missing;
-  spec.data = config.data;
-  spec.data->shuffle.reset();  // requests have no order
   spec.search = options.quantize.encode.search;
   for (const EmbeddingBagConfig& table : config.tables) {
     const auto own = options.table_codecs.find(table.name);
@@ -162,6 +161,10 @@ ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options) 
                            .default_row = options.default_row != DefaultRow::kNone});
     CheckDim(spec.tables.back());
   }
+  // Data that lack the model's inputs are not what it was trained on: rows are a program's own.
+  if (!tessera::internal::HasInputs(config.data, spec.Features(), spec.net.dense_in)) return spec;
+  spec.data = config.data;
+  spec.data->shuffle.reset();  // requests have no order
   return spec;
 }
 

@@ -69,6 +69,7 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
 // Step of the checkpoint's training, if the checkpoint says so.
 std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint);
 // Returns the spec that these options make of a config: whole tables; ExportTables adds the rest.
+// It has `data` where their rows have the model's features and numbers.
 ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options);
 
 // The given config, or the checkpoint's own. Throws Error where there is neither, and where the

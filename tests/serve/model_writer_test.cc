@@ -12,6 +12,7 @@
 #include "serve/export/choose_table_codecs.h"
 #include "serve/export/delta_writer.h"
 #include "serve/predictor.h"
+#include "serve/raw_rows.h"
 #include "tests/serve/testing/small_model.h"
 
 namespace tessera::serve {
@@ -45,6 +46,22 @@ TEST(Model, OfF32RowsSaysWhatItsTrainerSays) {
   const SmallModel small = MakeSmallModel("f32.safetensors");
   Predictor predictor(WriteSmallModel(small, "f32"));
   EXPECT_EQ(predictor.Predict(small.request), small.scores);
+}
+
+// A program may train on rows of its own, which the data of its configuration then say nothing of.
+TEST(Model, SaysHowRowsAreReadWhereItsDataHaveItsInputs) {
+  TrainConfig config = tessera::testing::SmallConfig();
+  EXPECT_TRUE(MakeSpec(config, {}).data);
+  config.tables[0].feature_names = {"product"};  // no column of Criteo's
+  const ModelSpec spec = MakeSpec(config, {});
+  EXPECT_FALSE(spec.data);
+  EXPECT_NE(ErrorOf([&] { RawRows(spec).Read("{}", "a row", false); }).find("tensors alone"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf([&] { ParseTrainConfig(ToJson(config), "saved"); }).find("feature 'product'"),
+            std::string::npos);
+  config = tessera::testing::SmallConfig();
+  config.model.dense_in = 2;
+  EXPECT_FALSE(MakeSpec(config, {}).data);
 }
 
 TEST(Model, OfACheckpointWithMoreWeightsIsRefused) {

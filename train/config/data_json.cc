@@ -222,5 +222,15 @@ void CheckDenseIn(const DataConfig& data, int64_t dense_in) {
                      dense_in));
 }
 
+bool HasInputs(const DataConfig& data, const std::vector<std::string>& features, int64_t dense_in) {
+  try {
+    for (const std::string& feature : features) CheckFeature(data, feature);
+    CheckDenseIn(data, dense_in);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace internal
 }  // namespace tessera

@@ -2,6 +2,7 @@
 #define TESSERA_TRAIN_CONFIG_DATA_JSON_H_
 // DataConfig as JSON (train_config.h shows it), and what data ask of the rest of a configuration.
 #include <string>
+#include <vector>
 
 #include "runtime/json/json_object.h"
 #include "train/config/data_config.h"
@@ -18,6 +19,8 @@ Json DataToJson(const DataConfig& data);
 // ("feature 'x': …"), and for another number of them ("model.dense_in: …").
 void CheckFeature(const DataConfig& data, const std::string& feature);
 void CheckDenseIn(const DataConfig& data, int64_t dense_in);
+// Whether rows have these features and so many numbers.
+bool HasInputs(const DataConfig& data, const std::vector<std::string>& features, int64_t dense_in);
 
 // A number that is not negative, under "seed".
 void ReadSeed(JsonObject& object, uint64_t& seed);

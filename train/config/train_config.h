@@ -102,7 +102,9 @@ void CheckAccumulation(const TrainConfig& config);
 RecTask RecTaskOf(const std::string& name);
 std::vector<RecTask> RecTasksOf(const std::vector<TaskConfig>& tasks);
 
-// The document, every key spelled out; ParseTrainConfig gives the same configuration back.
+// The document, every key spelled out. ParseTrainConfig gives the same configuration back, or
+// throws Error where one that a program made does not fit together: where, say, rows of its `data`
+// (Criteo's unless it has others) lack features that its tables read.
 std::string ToJson(const TrainConfig& config);
 
 // The features of all tables, each once, in the order of their first readers, with the rows that
