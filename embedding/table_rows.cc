@@ -53,9 +53,12 @@ int TableRows::num_parts(int index) const {
 
 NamedTensor TableRows::part(int index, int part) const {
   EmbeddingTable& table = state_->at(index);
+  if (part < 0 || part >= num_parts(index))
+    throw Error(Format("table {}: rows().part: expected a part of 0 to {}, got {}",
+                       table.config.name, num_parts(index) - 1, part));
   table.SettleSync();
   if (part == 0) return Stored(table, 0, {"weight", table.weight});
-  return Stored(table, part, table.states.at(static_cast<size_t>(part - 1)));
+  return Stored(table, part, table.states[static_cast<size_t>(part - 1)]);
 }
 
 std::optional<StartedRows> TableRows::started(int index) const {

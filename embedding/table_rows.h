@@ -29,7 +29,7 @@ class TableRows {
 
   // A table's parts: its weights (part 0, called "weight") and states (parts 1, …), as tensors that
   // share the table's storage or, on disk, as a shape with `stored`. Of a table with a cache they
-  // hold the truth after TableCaches::Flush.
+  // hold the truth after TableCaches::Flush. Throws Error for a part that is not there.
   int num_parts(int index) const;
   NamedTensor part(int index, int part) const;
   // Which rows have started, of a table that takes memory for rows as they come into use.

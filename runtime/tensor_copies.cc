@@ -113,8 +113,8 @@ Tensor Tensor::To(Context& ctx, DType dtype) const {
 }
 
 void Tensor::CopyFrom(Context& ctx, const Tensor& source) const {
-  TESSERA_CHECK_EQ(shape_, source.shape(), "CopyFrom");
-  TESSERA_CHECK_EQ(dtype_, source.dtype(), "CopyFrom");
+  TESSERA_CHECK_EQ(source.shape(), shape_, "CopyFrom");
+  TESSERA_CHECK_EQ(source.dtype(), dtype_, "CopyFrom");
   if (numel() == 0) return;
   if (device_ == Device::Cpu()) {
     const Tensor host =

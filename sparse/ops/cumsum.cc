@@ -156,6 +156,7 @@ Tensor OffsetsRange(Context& ctx, const Tensor& offsets, int64_t range_size) {
   TESSERA_CHECK_EQ(offsets.rank(), 1, "offsets");
   TESSERA_CHECK_GE(range_size, 0, "OffsetsRange: range_size");
   const int64_t n = offsets.dim(0);
+  if (n == 0) TESSERA_CHECK_EQ(range_size, 0, "OffsetsRange: range_size without an offset");
   const Tensor complete = Tensor::Empty(ctx, {n + 1}, offsets.dtype());
   complete.Rows(0, n).CopyFrom(ctx, offsets);
   complete.Rows(n, n + 1).Fill(ctx, static_cast<double>(range_size));

@@ -5,7 +5,8 @@
 //   lengths [n]      2 0 3
 //   offsets [n+1]    0 2 2 5    ("complete": starts at 0, ends at the total)
 //
-// Both are i32 or i64; results keep the dtype of the input.
+// Both are i32 or i64; results keep the dtype of the input. Cumulative sums that it does not hold
+// wrap around, as FBGEMM's do.
 #include "runtime/tensor.h"
 
 namespace tessera {
@@ -25,7 +26,7 @@ Tensor LengthsFromOffsets(Context& ctx, const Tensor& offsets);
 // 0, 1, 2, … inside each segment, joined. Throws Error for a negative length.
 Tensor LengthsRange(Context& ctx, const Tensor& lengths);
 // 0, 1, 2, … inside each segment, from offsets without their end, which is range_size. Throws Error
-// if they fall or pass range_size.
+// if they fall or pass range_size, do not begin at 0, or are none beside a range_size above 0.
 Tensor OffsetsRange(Context& ctx, const Tensor& offsets, int64_t range_size);
 
 }  // namespace tessera

@@ -28,6 +28,12 @@ TEST_P(DeviceMemoryTest, TensorsMoveBetweenDevices) {
   EXPECT_THAT(host.ToVector<float>(), ElementsAre(1, 3, 3, 4, 6, 6));
 }
 
+TEST_P(DeviceMemoryTest, CopyFromSaysWhichShapeCame) {
+  const Tensor to = Tensor::Zeros(ctx(), {2, 3});
+  EXPECT_THAT([&] { to.CopyFrom(ctx(), Tensor::Zeros(ctx(), {4})); },
+              ThrowsMessage<Error>(HasSubstr("CopyFrom: expected [2, 3], got [4]")));
+}
+
 TEST_P(DeviceMemoryTest, RefusesTensorsOfAnotherDevice) {
   Context cpu;
   const Tensor host = Tensor::Zeros(cpu, {2});

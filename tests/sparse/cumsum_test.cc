@@ -1,5 +1,6 @@
 #include "sparse/ops/cumsum.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -86,6 +87,9 @@ TEST_P(CumsumTest, Errors) {
   EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3, 2}), 5), Error);     // falls
   EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3}), 2), Error);  // passes the end
   EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{1}), 2), Error);     // first
+  EXPECT_THAT([&] { OffsetsRange(ctx, Tensor::Empty(ctx, {0}, DType::kI64), 3); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr(
+                  "OffsetsRange: range_size without an offset: expected 0, got 3")));
 }
 
 TEST_P(SegmentSumTest, SumsEachSegment) {

@@ -153,6 +153,9 @@ TEST_P(DiskTablesTest, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT([&] { (void)disk.weight(0); },
               ThrowsMessage<Error>(HasSubstr("table t0: its location is DISK")));
   EXPECT_THAT([&] { (void)disk.optimizer_states(1); }, ThrowsMessage<Error>(HasSubstr("t1")));
+  for (const int none : {-1, 3})
+    EXPECT_THAT([&] { disk.rows().part(0, none); },
+                ThrowsMessage<Error>(HasSubstr("rows().part: expected a part of 0 to 2, got")));
   std::vector<float> row(4);
   for (const int64_t none : {int64_t{-1}, kRows})
     EXPECT_THAT([&] { disk.rows().part(0, 0).stored->read(std::vector{none}, row.data()); },
