@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/process_text.h"
 #include "runtime/files/files.h"
+#include "runtime/files/write_line.h"
 
 namespace tessera::cli {
 namespace {
@@ -132,9 +132,7 @@ void RunRecorder::AddLine(const EvaluationPoint& at, const std::string& metric, 
   const std::string path = PathIn(folder_, kRunCurve);
   errno = 0;
   std::ofstream file(path, std::ios::app);
-  file << json.dump() << std::endl;
-  if (!file)
-    throw Error(Format("{}: cannot be written: {}", path, std::strerror(errno == 0 ? EIO : errno)));
+  WriteLine(file, path, json.dump());
 }
 
 void RunRecorder::Record(TrainingRunOptions& options) {

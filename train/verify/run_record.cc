@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <limits>
@@ -17,6 +16,7 @@
 #include "quant/wire_codec.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"
+#include "runtime/files/write_line.h"
 #include "runtime/json/json_object.h"
 #include "train/config/config_keys.h"
 
@@ -269,10 +269,7 @@ void RunRecord::AddLine(const std::string& line) {
   if (!writes_) return;
   errno = 0;
   if (!file_.is_open()) Open();
-  file_ << line << std::endl;
-  if (file_) return;
-  const int reason = errno == 0 ? EIO : errno;
-  throw Error(Format("{}: cannot be written: {}", path_, std::strerror(reason)));
+  WriteLine(file_, path_, line);
 }
 
 }  // namespace tessera
