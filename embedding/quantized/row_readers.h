@@ -58,6 +58,14 @@ class ElementReader {
   Pack weight_;
 };
 
+// The codes of a pack whose first `bytes` bytes alone may be read; zeros behind them.
+struct FirstCodes {
+  FirstCodes(const uint8_t* codes, int bytes) {
+    std::memcpy(at, codes, static_cast<size_t>(bytes));
+  }
+  uint8_t at[Pack::kSize] = {};
+};
+
 // Scale and bias of a row, in every element.
 struct AffinePacks {
   Pack scale, bias;
@@ -91,11 +99,7 @@ class AffineReader {
   __attribute__((always_inline)) Pack Values(int k) const {
     return Of(codes_ + k * (Pack::kSize * kBits / 8));
   }
-  Pack First(int n) const {
-    uint8_t codes[Pack::kSize] = {};
-    std::memcpy(codes, codes_, static_cast<size_t>((n * kBits + 7) / 8));
-    return Of(codes);
-  }
+  Pack First(int n) const { return Of(FirstCodes(codes_, (n * kBits + 7) / 8).at); }
 
  private:
   __attribute__((always_inline)) Pack Of(const uint8_t* codes) const {
@@ -128,11 +132,7 @@ class TableReader {
   __attribute__((always_inline)) Pack Values(int k) const {
     return Of(codes_ + k * (Pack::kSize * kBits / 8));
   }
-  Pack First(int n) const {
-    uint8_t codes[Pack::kSize] = {};
-    std::memcpy(codes, codes_, static_cast<size_t>((n * kBits + 7) / 8));
-    return Of(codes);
-  }
+  Pack First(int n) const { return Of(FirstCodes(codes_, (n * kBits + 7) / 8).at); }
 #if defined(__AVX512F__)
   __attribute__((always_inline)) Pack Strided(int k) const {
     const uint8_t* bytes = codes_ + k / kStride * Pack::kSize;
@@ -223,11 +223,7 @@ class Mx4Reader {
     const int at = place_ + k * Pack::kSize, group = at / kMx4Group;
     return Of(CodesAt(at), group);
   }
-  Pack First(int n) const {
-    uint8_t codes[Pack::kSize] = {};
-    std::memcpy(codes, CodesAt(place_), static_cast<size_t>((n + 1) / 2));
-    return Of(codes, 0);
-  }
+  Pack First(int n) const { return Of(FirstCodes(CodesAt(place_), (n + 1) / 2).at, 0); }
 
  private:
   __attribute__((always_inline)) const uint8_t* CodesAt(int at) const {
