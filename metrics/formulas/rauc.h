@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// 0.5 for fewer than two examples. O(n log n).
+// 0.5 for fewer than two examples, NaN if a prediction or a label of several is. O(n log n).
 double Rauc(const ScoredExamples& examples);
 
 }  // namespace tessera

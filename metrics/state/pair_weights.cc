@@ -1,6 +1,9 @@
 #include "metrics/state/pair_weights.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
 #include <vector>
 
 namespace tessera {
@@ -29,6 +32,10 @@ struct Example {
   size_t rank = 0;  // of the label, among the different labels
 };
 
+bool AnyNaN(std::span<const float> values) {
+  return std::any_of(values.begin(), values.end(), [](float v) { return std::isnan(v); });
+}
+
 // By prediction, then by label. Returns how many different labels there are.
 size_t SortAndRank(std::vector<Example>& examples) {
   std::vector<float> labels;
@@ -48,6 +55,10 @@ size_t SortAndRank(std::vector<Example>& examples) {
 
 PairWeights ComputePairWeights(const ScoredExamples& given) {
   CheckSizes(given);
+  if (AnyNaN(given.predictions) || AnyNaN(given.labels)) {  // they have no order
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    return {nan, nan, nan, nan};
+  }
   std::vector<Example> examples;
   examples.reserve(given.size());
   for (size_t i = 0; i < given.size(); ++i)

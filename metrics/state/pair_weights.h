@@ -13,7 +13,8 @@ struct PairWeights {
   double total = 0;       // all pairs
 };
 
-// O(n log n). The order of the examples changes no bit as long as sums of weights are exact.
+// NaN, all four, if a prediction or a label is NaN. The order of the examples changes no bit as long
+// as sums of weights are exact. O(n log n).
 PairWeights ComputePairWeights(const ScoredExamples& examples);
 
 }  // namespace tessera

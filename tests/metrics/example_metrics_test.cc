@@ -113,9 +113,15 @@ INSTANTIATE_TEST_SUITE_P(Metrics, OfExamples, ::testing::Values("auc", "auprc", 
 TEST(OfExamples, NaNPredictionsAreSeen) {
   const std::vector<float> p = {std::numeric_limits<float>::quiet_NaN(), 0.5f}, y = {0, 1};
   EXPECT_TRUE(std::isnan(Auprc(ScoredExamples{p, y, {}})));
-  const auto auc = FindMetricKind("auc").make({}, 50, {});
-  auc->Update({.examples = {p, y, {}}});
-  EXPECT_TRUE(std::isnan(auc->Values()[0].value));
+  for (const char* name : {"auc", "rauc", "xauc"})
+    for (const bool grouped : {false, true}) {
+      if (grouped && std::string(name) == "xauc") continue;
+      const auto metric = FindMetricKind(name).make({.grouped = grouped}, 50, {});
+      const std::vector<int64_t> groups = {3, 3};
+      metric->Update({.examples = {p, y, {}}, .grouping_keys = groups});
+      for (const MetricValue& value : metric->Values())
+        EXPECT_TRUE(std::isnan(value.value)) << name << ": " << value.name;
+    }
 }
 
 TEST(BinnedScores, PredictionsOfOneBinAreEqualAndNoneIsLost) {
@@ -167,6 +173,15 @@ TEST(PairWeights, AreThoseOfAllPairs) {
     EXPECT_EQ(got.discordant, want.discordant);
     EXPECT_EQ(got.tied, want.tied);
     EXPECT_EQ(got.total, want.total);
+  }
+}
+
+TEST(PairWeights, OfWhatHasNoOrderAreNaN) {
+  const std::vector<float> nan = {0, std::numeric_limits<float>::quiet_NaN()}, two = {0, 1};
+  for (const PairWeights& pairs :
+       {ComputePairWeights({nan, two, {}}), ComputePairWeights({two, nan, {}})}) {
+    EXPECT_TRUE(std::isnan(pairs.concordant) && std::isnan(pairs.discordant));
+    EXPECT_TRUE(std::isnan(pairs.tied) && std::isnan(pairs.total));
   }
 }
 

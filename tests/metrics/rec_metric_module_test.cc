@@ -76,6 +76,18 @@ TEST(RecMetricModule, KeysAreTorchRecs) {
   EXPECT_FALSE(report.contains("segmented_ne-t|window_segmented_ne_0"));
 }
 
+TEST(RecMetricModule, EveryMetricEndsWithNaNPredictions) {
+  RecMetricModule module = Module(100);
+  for (MetricColumns batch : Stream(3, 30)) {
+    for (size_t i = 0; i < batch.p.size(); i += 4) batch.p[i] = std::nanf("");
+    module.Update(batch.Output());
+  }
+  const MetricReport report = module.Compute();
+  for (const char* key : {"auc-t|window_auc", "rauc-t|window_grouped_rauc", "xauc-t|lifetime_xauc",
+                          "ne-t|window_ne", "gauc-t|lifetime_gauc"})
+    EXPECT_TRUE(std::isnan(report.at(key))) << key;
+}
+
 // Whether a value depends on the clock.
 bool IsOfTime(const std::string& key) {
   return key.find("qps") != std::string::npos || key.find("throughput") != std::string::npos;
