@@ -1,6 +1,6 @@
-// `gauc`: the mean AUC of sessions, whose lengths are num_candidates; `gauc_num_samples`: how many
-// there were. Weights are not looked at. Sessions of one class, or of equal predictions alone, are
-// left out; without any session it is 0.5.
+// `gauc`: the mean over sessions, whose lengths are num_candidates, of the AUC of their weighted
+// examples; `gauc_num_samples`: how many sessions that is. Sessions where one class has no weight,
+// or all predictions are equal, are left out; without any session it is 0.5.
 #include <algorithm>
 
 #include "metrics/formulas/auc.h"
@@ -21,8 +21,7 @@ class Gauc final : public SumFormula {
       TESSERA_CHECK(length >= 0 && n <= batch.size() - begin,
                     "gauc: {} candidates from example {} of {} on", length, begin, batch.size());
       AddSession({batch.examples.predictions.subspan(begin, n),
-                  batch.examples.labels.subspan(begin, n),
-                  {}},
+                  batch.examples.labels.subspan(begin, n), WeightsOf(batch, begin, n)},
                  sums);
       begin += n;
     }
@@ -34,11 +33,19 @@ class Gauc final : public SumFormula {
   }
 
  private:
+  static std::span<const float> WeightsOf(const MetricBatch& batch, size_t begin, size_t n) {
+    const std::span<const float> all = batch.examples.weights;
+    return all.empty() ? all : all.subspan(begin, n);
+  }
   static void AddSession(const ScoredExamples& session, std::span<double> sums) {
-    const auto all_equal = [](std::span<const float> values) {
-      return std::all_of(values.begin(), values.end(), [&](float v) { return v == values[0]; });
-    };
-    if (all_equal(session.predictions) || all_equal(session.labels)) return;
+    const std::span<const float> p = session.predictions;
+    if (std::all_of(p.begin(), p.end(), [&](float v) { return v == p[0]; })) return;
+    double positives = 0, negatives = 0;
+    session.ForEach([&](double, double y, double w) {
+      positives += w * y;
+      negatives += w * (1 - y);
+    });
+    if (positives <= 0 || negatives <= 0) return;
     sums[0] += Auc(session);
     sums[1] += 1;
   }

@@ -108,6 +108,23 @@ TEST(Formulas, WhatHasNothingToDivideByIsZero) {
   EXPECT_EQ(ValueOf(*Make("gauc"), "window_gauc"), 0.5);
 }
 
+TEST(Formulas, GaucWeighsExamples) {
+  // Three sessions: 1·2 of 1·(2 + 1) pairs in order; positives of weight 0 alone; and equal labels,
+  // which are half of either class, so that the session has both.
+  const std::vector<float> p = {0.5f, 0.4f, 0.6f, 0.9f, 0.1f, 0.2f, 0.3f},
+                           y = {1, 0, 0, 1, 0, 0.5f, 0.5f}, w = {1, 2, 1, 0, 3, 1, 1};
+  const std::vector<int64_t> candidates = {3, 2, 2};
+  const auto gauc = [&](std::span<const float> weights, const char* value) {
+    const auto metric = Make("gauc");
+    metric->Update({.examples = {p, y, weights}, .num_candidates = candidates});
+    return ValueOf(*metric, value);
+  };
+  EXPECT_EQ(gauc(w, "lifetime_gauc_num_samples"), 2);
+  EXPECT_NEAR(gauc(w, "lifetime_gauc"), (2.0 / 3 + 0.5) / 2, 1e-9);
+  EXPECT_EQ(gauc({}, "window_gauc_num_samples"), 3);
+  EXPECT_NEAR(gauc({}, "window_gauc"), (0.5 + 1 + 0.5) / 3, 1e-9);
+}
+
 TEST(Formulas, NdcgOptions) {
   const std::vector<float> p = {0.9f, 0.5f, 0.1f, 0.7f}, y = {0, 2, 1, 3}, w = {1, 2, 1, 4};
   const std::vector<int64_t> sessions = {5, 5, 5, 9};

@@ -196,8 +196,9 @@ Named Gauc(const Batches& batches) {
         for (size_t j = begin; j < end; ++j) {
           if (b.p[i] != b.p[j]) all_equal = false;
           if (!(b.y[i] == 1 && b.y[j] == 0)) continue;
-          ++pairs;
-          ordered += b.p[i] > b.p[j] ? 1 : b.p[i] == b.p[j] ? 0.5 : 0;
+          const double w = double{b.w[i]} * double{b.w[j]};
+          pairs += w;
+          ordered += w * (b.p[i] > b.p[j] ? 1 : b.p[i] == b.p[j] ? 0.5 : 0);
         }
       begin = end;
       if (pairs == 0 || all_equal) continue;
