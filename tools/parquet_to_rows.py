@@ -16,12 +16,14 @@ this nor Python.
 """
 
 import argparse
+import decimal
 import json
 import math
 import os
 import re
 import subprocess
 import sys
+import uuid
 
 RANGE = re.compile(r"^(.*)\{(\d+)\.\.(\d+)\}([^{}]*)$")
 
@@ -52,10 +54,20 @@ def columns_of(config):
     return set(names) | {name for key in tables for name in expand(key) if name not in listed}
 
 
+def is_any(kind, names, pyarrow):
+    """Whether a type is one of those; pyarrow before 17 does not have all of them."""
+    tests = [getattr(pyarrow.types, f"is_{name}", None) for name in names]
+    return any(test(kind) for test in tests if test)
+
+
+LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+BYTES = ("binary", "large_binary", "fixed_size_binary", "binary_view")
+
+
 def plain(field, pyarrow):
     """The type in which a column of a batch is handed to Python: dates and times as integers."""
     types = pyarrow.types
-    if types.is_list(field) or types.is_large_list(field) or types.is_fixed_size_list(field):
+    if is_any(field, LISTS, pyarrow):
         return pyarrow.list_(plain(field.value_type, pyarrow))
     if types.is_date32(field) or types.is_time32(field):
         return pyarrow.int32()
@@ -65,16 +77,26 @@ def plain(field, pyarrow):
         return plain(field.value_type, pyarrow)
     if types.is_float16(field):
         return pyarrow.float32()
-    if types.is_binary(field) or types.is_large_binary(field) or types.is_fixed_size_binary(field):
+    if is_any(field, BYTES, pyarrow):
         return pyarrow.string()
     return field
 
 
-def without_nans(value):
-    """A float, or a list of them, with null in place of NaN, which JSON does not have."""
+def json_number(value):
+    """A float, or a list of them, for JSON, which has no NaN and no infinity: null, which is
+    missing, and a text, which the command refuses where it expects a number."""
     if isinstance(value, list):
-        return [without_nans(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+        return [json_number(item) for item in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def json_text(value):
+    """The text of a value that JSON has no form for. A decimal's is a number all the same."""
+    if isinstance(value, (decimal.Decimal, uuid.UUID)):
+        return str(value)
+    raise TypeError(f"values of Python's type {type(value).__name__}")
 
 
 def values_of(column, pyarrow):
@@ -83,7 +105,7 @@ def values_of(column, pyarrow):
     values = column.cast(kind).to_pylist()
     while pyarrow.types.is_list(kind):
         kind = kind.value_type
-    return map(without_nans, values) if pyarrow.types.is_floating(kind) else values
+    return map(json_number, values) if pyarrow.types.is_floating(kind) else values
 
 
 def open_files(paths, wanted):
@@ -100,6 +122,9 @@ def open_files(paths, wanted):
         columns = [name for name in file.schema_arrow.names if name in wanted]
         if not columns:
             sys.exit(f"{path}: it has none of the configuration's columns")
+        twice = [name for name in columns if columns.count(name) > 1]
+        if twice:
+            sys.exit(f"{path}: it has {columns.count(twice[0])} columns of the name '{twice[0]}'")
         lacking = sorted(wanted - set(columns))
         if lacking:
             print(f"{path}: columns that are read as missing, as it has none of these names: "
@@ -107,10 +132,21 @@ def open_files(paths, wanted):
         yield path, file, columns
 
 
+def batches_of(path, file, columns, batch_rows):
+    """Batches of one row group each: pyarrow joins no lists of categories of several."""
+    import pyarrow
+
+    try:
+        for group in range(file.num_row_groups):
+            yield from file.iter_batches(batch_rows, row_groups=[group], columns=columns)
+    except (OSError, pyarrow.ArrowException) as error:
+        sys.exit(f"{path}: cannot be read: {error}")
+
+
 def write_rows(path, file, columns, batch_rows, out):
     import pyarrow
 
-    for batch in file.iter_batches(batch_size=batch_rows, columns=columns):
+    for batch in batches_of(path, file, columns, batch_rows):
         lists = []
         for name, column in zip(batch.schema.names, batch.columns):
             try:
@@ -119,8 +155,11 @@ def write_rows(path, file, columns, batch_rows, out):
                 sys.exit(f"{path}: column '{name}': cannot be read as numbers or text: {error}")
         for row in zip(*lists):
             cells = dict(zip(batch.schema.names, row))
-            # A decimal becomes a text, which is a number all the same.
-            out.write(json.dumps(cells, ensure_ascii=False, default=str) + "\n")
+            try:
+                line = json.dumps(cells, ensure_ascii=False, allow_nan=False, default=json_text)
+            except (TypeError, ValueError) as error:
+                sys.exit(f"{path}: a row cannot be written as JSON: {error}")
+            out.write(line + "\n")
 
 
 def say_lines(files):
@@ -164,6 +203,8 @@ def main():
     parser.add_argument("--batch-rows", type=int, default=8192, metavar="N", help="rows in memory")
     parser.add_argument("--tessera", default="tessera", metavar="PROGRAM", help="the command")
     args = parser.parse_args(own)
+    if args.batch_rows < 1:
+        sys.exit(f"--batch-rows: expected at least 1, got {args.batch_rows}")
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:

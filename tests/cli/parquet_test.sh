@@ -34,6 +34,29 @@ pq.write_table(table.slice(0, 700), "a.parquet", row_group_size=90)
 pq.write_table(table.slice(700), "b.parquet")
 pq.write_table(pa.table({"click": [0], "price": ["dear"]}), "dear.parquet")
 pq.write_table(pa.table({"other": [0]}), "other.parquet")
+# The same columns in other types, and categories in lists of several row groups.
+views = {"user": pa.list_(pa.dictionary(pa.int32(), pa.string())), "shelf": pa.binary_view(),
+         "at": pa.time64("us"), "seen": pa.large_list_view(pa.int64()),
+         "how": pa.list_view(pa.float64()), "vec": pa.list_view(pa.float32())}
+def view(name):
+    values = [row[name] for row in rows]
+    if name == "user":
+        return pa.array([[value] for value in values], views[name])
+    if name == "shelf":
+        return pa.array([value and value.encode() for value in values], views[name])
+    return pa.array(values, views.get(name, types[name]))
+try:
+    pq.write_table(pa.table({name: view(name) for name in types}), "views.parquet",
+                   row_group_size=90)
+except AttributeError:
+    print("this pyarrow has no views")
+def odd(file, **columns):
+    pq.write_table(pa.table({"click": [0] * len(next(iter(columns.values()))), **columns}), file)
+odd("infinite.parquet", price=[float("inf")])
+odd("bytes.parquet", shelf=pa.array([b"top", b"\xff"], pa.binary_view()))
+odd("struct.parquet", shelf=pa.array([{"a": b"x"}]))
+pq.write_table(pa.Table.from_arrays([pa.array([0])] * 3, names=["click", "big", "big"]),
+               "twice.parquet")
 with open("rows.jsonl", "w") as file:
     file.writelines(json.dumps(row) + "\n" for row in rows)
 features = [{"name": "user", "ids": "text"}, {"name": "seen", "weights": "how"}, "big", "day",
@@ -71,6 +94,10 @@ run 0 preprocess --config own.json rows.jsonl -o text --shard-rows 300
 for shard in 0 1 2 3; do
   cmp rows/rows-0000$shard.safetensors text/rows-0000$shard.safetensors || fail "other rows"
 done
+convert --config own.json views.parquet -o views -- --shard-rows 300 || fail "$(cat out err)"
+for shard in 0 1 2 3; do
+  cmp views/rows-0000$shard.safetensors text/rows-0000$shard.safetensors || fail "other rows"
+done
 [ "$(ls -d rows*)" = "$(printf 'rows\nrows.jsonl')" ] || fail "it left $(ls -d rows*)"
 run 0 train --config own.json --data rows --json rows.json
 json rows.json 'd["rows"] == 1000'
@@ -81,6 +108,16 @@ refuses "gone.parquet: cannot be read" --config own.json a.parquet gone.parquet 
 refuses "rows.jsonl: cannot be read" --config own.json rows.jsonl -o none
 refuses "other.parquet: it has none of the configuration's columns" --config own.json \
   other.parquet -o none
+refuses "--batch-rows: expected at least 1, got 0" --config own.json a.parquet -o none \
+  --batch-rows 0
+refuses "twice.parquet: it has 2 columns of the name 'big'" --config own.json twice.parquet -o none
+! convert --config own.json infinite.parquet -o none || fail "infinite.parquet: no refusal"
+has err ":1: price: expected a number, got 'Infinity'"
+! convert --config own.json bytes.parquet -o none || fail "bytes.parquet: no refusal"
+has err "column 'shelf': cannot be read as numbers or text: Invalid UTF8 payload"
+! convert --config own.json struct.parquet -o none || fail "struct.parquet: no refusal"
+has err "a row cannot be written as JSON: values of Python's type bytes"
+[ ! -e none ] || fail "it left a folder"
 ! convert --config own.json a.parquet dear.parquet -o none || fail "dear.parquet: no refusal"
 has err 'dear.parquet: columns that are read as missing, as it has none of these names: at, big,'
 has err ":701: price: expected a number, got 'dear'"
