@@ -174,7 +174,14 @@ void EmbeddingTable::SetRowsInUse(Context& ctx, int64_t rows) {
   if (rows <= before) return;
   if (touched) touched->Grow(ctx, rows);
   InitNewRows(ctx, config, weight, {{}, before, rows}, start_seed, iter);
-  for (const OptimizerState& state : states) state.tensor.Rows(before, rows).Fill(ctx, 0);
+  const int copied = CopiedState(config.optimizer, iter);
+  for (int s = 0; s < std::ssize(states); ++s) {
+    const Tensor started = states[static_cast<size_t>(s)].tensor.Rows(before, rows);
+    if (s == copied)
+      started.CopyFrom(ctx, weight.Rows(before, rows).To(ctx, started.dtype()));
+    else
+      started.Fill(ctx, 0);
+  }
 }
 
 bool EmbeddingTable::StartRows(Context& ctx, const RowsToStart& rows) {
@@ -216,7 +223,14 @@ void EmbeddingTable::ResetRows(Context& ctx, const Tensor& ids, bool initial) {
     InitNewRows(ctx, config, weight, {ids}, start_seed, iter);
   else
     WriteRows(ctx, weight, ids, InitialRows(ctx, config, ids.numel()));
-  for (const OptimizerState& state : states) FillRows(ctx, state.tensor, ids, 0);
+  const int copied = initial ? CopiedState(config.optimizer, iter) : -1;
+  for (int s = 0; s < std::ssize(states); ++s) {
+    const Tensor& state = states[static_cast<size_t>(s)].tensor;
+    if (s == copied)
+      WriteRows(ctx, state, ids, ReadRows(ctx, weight, ids));
+    else
+      FillRows(ctx, state, ids, 0);
+  }
 }
 
 namespace {

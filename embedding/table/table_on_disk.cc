@@ -28,12 +28,13 @@ std::shared_ptr<DiskTable> MakeDiskTable(Context& ctx, const BaseEmbeddingConfig
 void ResetRowsOnDisk(Context& ctx, EmbeddingTable& table, const Tensor& ids, bool initial) {
   const std::vector<int64_t> rows = RowsOf(ctx, ids);
   DiskTable& disk = *table.disk;
+  const int copied = CopiedState(table.config.optimizer, table.iter);
+  Tensor start;
+  if (initial) start = InitialRows(ctx, table.config, ids.numel()).To(ctx, table.config.data_type);
   for (int p = 0; p < disk.num_parts(); ++p) {
-    if (p == 0 && initial) {
-      const Tensor start = InitialRows(ctx, table.config, ids.numel())
-                               .To(ctx, table.config.data_type)
-                               .To(ctx, Device::Cpu());
-      disk.WritePart(p, rows, start.raw_data());
+    if (initial && (p == 0 || p == copied + 1)) {
+      const DType dtype = p == 0 ? table.config.data_type : table.config.state_type;
+      disk.WritePart(p, rows, start.To(ctx, dtype).To(ctx, Device::Cpu()).raw_data());
     } else {
       const std::vector<char> zeros(rows.size() * static_cast<size_t>(disk.row_bytes(p)));
       disk.WritePart(p, rows, zeros.data());

@@ -9,6 +9,13 @@ bool ActsBeforeLookup(const AnyRule& rule) {
          std::holds_alternative<GlobalDecayRowwiseAdagrad>(rule);
 }
 
+int CopiedState(const AnyRule& rule, int64_t steps) {
+  const auto* ensemble = std::get_if<EnsembleRowwiseAdagrad>(&rule);
+  const bool copied = ensemble != nullptr && ensemble->step_mode == EnsembleStepMode::kUseIter &&
+                      steps >= ensemble->step_ema;
+  return copied ? 1 : -1;  // momentum2
+}
+
 bool CanTakeRowsOnUse(const BaseEmbeddingConfig& config) {
   const bool updated = !std::holds_alternative<Dense>(config.optimizer) &&
                        !std::holds_alternative<None>(config.optimizer);

@@ -13,6 +13,11 @@ namespace tessera::internal {
 // begins (rule_sweeps.h).
 bool ActsBeforeLookup(const AnyRule& rule);
 
+// The number of the state that is a copy of the rows after `steps` steps, so that a row which starts
+// then has to start with its copy, where other states start 0; -1: there is none. It is the slow
+// copy of EnsembleRowwiseAdagrad from the first step that makes it on.
+int CopiedState(const AnyRule& rule, int64_t steps);
+
 // Whether the table, where it has all rows from the start (PlaceInTable::all_rows), takes memory
 // for them as they come into use: it grows, lies in host memory, starts uniform and has a rule that
 // changes rows which batches name, and no others. Else it takes memory for all; the bits are the

@@ -124,6 +124,24 @@ TEST_P(RowAccessTest, ResetRowsForgetWhatWasTrained) {
   }
 }
 
+TEST_P(RowAccessTest, ResetRowsHaveASlowCopyOnceTheTableHas) {
+  for (const auto mode : {EnsembleStepMode::kUseIter, EnsembleStepMode::kNone}) {
+    const BaseEmbeddingConfig config = testing::Filled(
+        testing::SmallTable("t", 3, 2, EnsembleRowwiseAdagrad{.step_ema = 4, .step_mode = mode}),
+        5);
+    TableBatchedEmbedding tables(ctx(), {config}, {PoolingType::kSum}, {{"a", 0, "a"}});
+    const auto slow = [&] { return Floats(tables.optimizer_states(0)[1].tensor); };
+    tables.set_iter(3);
+    tables.rows().Reset(ctx(), 0, Ids<int64_t>({0}), TableRows::ResetTo::kInitial);
+    EXPECT_THAT(slow(), Each(0));
+    tables.set_iter(4);
+    tables.rows().Reset(ctx(), 0, Ids<int64_t>({1}), TableRows::ResetTo::kInitial);
+    tables.rows().Reset(ctx(), 0, Ids<int64_t>({2}));
+    const float copied = mode == EnsembleStepMode::kUseIter ? 5 : 0;
+    EXPECT_THAT(slow(), ElementsAre(0, 0, copied, copied, 0, 0));
+  }
+}
+
 TESSERA_INSTANTIATE_DEVICES(RowAccessTest);
 
 }  // namespace

@@ -148,6 +148,22 @@ TEST_P(DiskTablesTest, RowsResetAndPartsWritten) {
   EXPECT_GT(disk.caches().disk_stats(0).rows.rows_made, 0);
 }
 
+TEST_P(DiskTablesTest, RowsResetWithASlowCopy) {
+  const EnsembleRowwiseAdagrad rule{.lr = 0.1f, .step_ema = 2, .step_swap = 3};
+  TableBatchedEmbedding plain = Tables(rule, false), disk = Tables(rule, true);
+  ExpectSameSteps(plain, disk, 5, 0);
+  for (int t = 0; t < 2; ++t)
+    for (TableBatchedEmbedding* tables : {&plain, &disk}) {
+      Context same({.device = device(), .threads = 1, .seed = 5});
+      same.WaitFor(ctx());
+      tables->rows().Reset(same, t, Tensor::From<int64_t>(same, {0, 1, 2, 40, 69}),
+                           TableRows::ResetTo::kInitial);
+      same.Sync();
+    }
+  ExpectSameContents(plain, disk);
+  ExpectSameSteps(plain, disk, 5, 0);
+}
+
 TEST_P(DiskTablesTest, RefusesWhatDoesNotGoTogether) {
   TableBatchedEmbedding disk = Tables(Adam{0.1f}, true);
   EXPECT_THAT([&] { (void)disk.weight(0); },
