@@ -12,8 +12,29 @@
 
 namespace tessera::internal {
 
+// Throws Error for two outputs of one name.
+template <typename Config>
+void CheckOutputNames(const std::vector<EmbeddingFeature>& features,
+                      const std::vector<Config>& configs) {
+  std::map<std::string, const EmbeddingFeature*> named;
+  const auto table = [&](const EmbeddingFeature& f) {
+    return configs[static_cast<size_t>(f.table)].name;
+  };
+  for (const EmbeddingFeature& f : features) {
+    const auto [other, added] = named.emplace(f.name, &f);
+    if (added) continue;
+    const EmbeddingFeature& first = *other->second;
+    if (first.table == f.table)
+      throw Error(Format("table {}: expected each feature once, got {} twice", table(f), f.key));
+    throw Error(
+        Format("expected outputs of different names, but feature {} of table {} and feature {} of "
+               "table {} both give {}: rename a table or a feature",
+               first.key, table(first), f.key, table(f), f.name));
+  }
+}
+
 // In table order, then feature order in the table; "feature@table" for a feature that several
-// tables read.
+// tables read. Throws Error where two would have one name, or a table lists a feature twice.
 template <typename Config>
 std::vector<EmbeddingFeature> ListFeatures(const std::vector<Config>& configs) {
   std::map<std::string, int> readers;
@@ -26,6 +47,7 @@ std::vector<EmbeddingFeature> ListFeatures(const std::vector<Config>& configs) {
     for (const std::string& feature : configs[t].feature_names)
       features.push_back({readers[feature] > 1 ? feature + "@" + configs[t].name : feature,
                           static_cast<int>(t), feature});
+  CheckOutputNames(features, configs);
   return features;
 }
 

@@ -5,6 +5,7 @@
 #include "embedding/embedding_collection.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 
 namespace tessera {
 namespace {
@@ -41,6 +42,19 @@ TEST_P(CollectionsTest, PooledColumnsComeInTableOrderAndSharedFeaturesNameTheirT
   EXPECT_THAT(out.keys(), ElementsAre("b", "a@t", "a@u"));
   EXPECT_THAT(out.length_per_key(), ElementsAre(2, 2, 1));
   EXPECT_THAT(out.values().value().ToVector<float>(), ElementsAre(1, 1, 2, 2, 20, 1, 1, 0, 0, 0));
+}
+
+TEST_P(CollectionsTest, OutputsOfOneNameAreRefused) {
+  const auto error = [&](auto... tables) {
+    return testing::ErrorOf([&] { EmbeddingBagCollection(ctx(), {tables...}); });
+  };
+  EXPECT_EQ(
+      error(Make<EmbeddingBagConfig>("t", 1, {"a@u"}, 1),
+            Make<EmbeddingBagConfig>("u", 1, {"a"}, 2), Make<EmbeddingBagConfig>("v", 1, {"a"}, 3)),
+      "expected outputs of different names, but feature a@u of table t and feature a of "
+      "table u both give a@u: rename a table or a feature");
+  EXPECT_EQ(error(Make<EmbeddingBagConfig>("t", 1, {"a", "b", "a"}, 1)),
+            "table t: expected each feature once, got a twice");
 }
 
 TEST_P(CollectionsTest, SequencesMayDifferInDimAndBringTheirIds) {
