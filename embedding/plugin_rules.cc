@@ -135,6 +135,12 @@ const RulePluginTable& LoadedTable(const std::string& path) {
 void CheckName(const std::string& path, const std::string& rule) {
   if (rule.empty())
     Refuse(path, "its rule has an empty kName: give it a name, and compile it anew");
+  const auto odd =
+      std::find_if(rule.begin(), rule.end(), [](unsigned char c) { return c <= ' ' || c == 127; });
+  if (odd != rule.end())
+    Refuse(path, Format("its rule has a kName that goes on after '{}' with a space or a control "
+                        "character: rename it, and compile it anew",
+                        std::string(rule.begin(), odd)));
   bool known = rule == None::kName;
   ForEachNamedRule([&](const auto& of) { known = known || rule == of.kName; });
   if (known)

@@ -230,12 +230,12 @@ bool TableBatchedEmbedding::frozen(int index) const { return state_->at(index).f
 int64_t TableBatchedEmbedding::iter() const { return state_->iter; }
 int64_t TableBatchedEmbedding::iter(int index) const { return state_->at(index).iter; }
 void TableBatchedEmbedding::set_iter(int64_t iter) {
-  TESSERA_CHECK_GE(iter, 0, "iter");
+  internal::CheckIter(iter, "iter");
   state_->iter = iter;
   for (EmbeddingTable& table : state_->tables) table.iter = iter;
 }
 void TableBatchedEmbedding::set_iter(int index, int64_t iter) {
-  TESSERA_CHECK_GE(iter, 0, "iter of table {}", table_name(index));
+  internal::CheckIter(iter, "iter of table " + table_name(index));
   state_->at(index).iter = iter;
 }
 

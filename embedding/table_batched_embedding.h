@@ -110,7 +110,7 @@ class TableBatchedEmbedding {
   bool frozen(int index) const;
 
   // Training forwards so far. Each table has a counter of its own, t of its rule, which advances
-  // with it; set_iter sets all, or one table's.
+  // with it; set_iter sets all, or one table's, to 0 to 2^62.
   int64_t iter() const;
   int64_t iter(int index) const;
   void set_iter(int64_t iter);

@@ -70,7 +70,8 @@ void CheckGroup(int group, int num_groups) {
 }
 
 void CheckLearningRate(double lr) {
-  TESSERA_CHECK(std::isfinite(lr), "optimizer: learning rate {}", lr);
+  TESSERA_CHECK(std::isfinite(lr) && lr >= 0,
+                "optimizer: learning rate {}; expected a finite number of at least 0", lr);
 }
 
 std::string PrefixedKey(const std::string& prefix, const std::string& name) {

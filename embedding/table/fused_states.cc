@@ -52,6 +52,12 @@ std::map<std::string, Tensor> FusedNumbersOf(const AnyRule& rule, int64_t iter) 
   return numbers;
 }
 
+void CheckIter(int64_t iter, const std::string& what) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  if (iter < 0 || iter > kMost)
+    throw Error(Format("{}: expected 0 to {} steps, got {}", what, kMost, iter));
+}
+
 int64_t IterOf(const std::map<std::string, Tensor>& states) {
   return states.at(kIter).ToVector<int64_t>()[0];
 }
@@ -63,7 +69,7 @@ float MaxCounterOf(const std::map<std::string, Tensor>& states) {
 void CheckFusedStates(const std::string& key, const std::map<std::string, Tensor>& states,
                       std::span<const ExpectedState> expected) {
   CheckStatesOf(key, states, expected);
-  TESSERA_CHECK_GE(IterOf(states), 0, "optimizer state '{}' of '{}'", kIter, key);
+  CheckIter(IterOf(states), Format("optimizer state '{}' of '{}'", kIter, key));
   TESSERA_CHECK(MaxCounterOf(states) > 0, "optimizer state '{}' of '{}': expected above 0",
                 kMaxCounter, key);
 }

@@ -29,6 +29,8 @@ void SetMaxCounter(AnyRule& rule, float max_counter);
 // it.
 std::map<std::string, Tensor> FusedNumbersOf(const AnyRule& rule, int64_t iter);
 
+// Throws Error, naming `what`, for steps that cannot be counted on from: below 0, or above 2^62.
+void CheckIter(int64_t iter, const std::string& what);
 int64_t IterOf(const std::map<std::string, Tensor>& states);
 // 1 for a rule that has none.
 float MaxCounterOf(const std::map<std::string, Tensor>& states);

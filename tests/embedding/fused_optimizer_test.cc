@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "embedding/embedding_bag_collection.h"
 #include "optim/combined_optimizer.h"
 #include "optim/dense_optimizer.h"
@@ -214,6 +216,12 @@ TEST_P(FusedOptimizerTest, RefusesBadStateDictsAndChangesNothing) {
   error_of([&](auto& s) { s[b]["momentum1"] = Tensor::Zeros(ctx(), {5}); },
            "state 'momentum1' of 'embedding_bags.b.weight'");
   error_of([&](auto& s) { s[b]["iter"] = Tensor::Full(ctx(), {}, -1, DType::kI64); }, "'iter'");
+  error_of(
+      [&](auto& s) {
+        s[b]["iter"] = Tensor::From<int64_t>(ctx(), {}, {std::numeric_limits<int64_t>::max()});
+      },
+      "'iter' of 'embedding_bags.b.weight': expected 0 to 4611686018427387904 steps, got "
+      "9223372036854775807");
   EXPECT_TRUE(SameBits(fused.StateDict().at(b).at("momentum1"), before));
   EXPECT_EQ(model->collection.tables().iter(), 1);
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "embedding/lookup/row_access.h"
 #include "embedding/table_batched_embedding.h"
 #include "runtime/ops/arithmetic.h"
@@ -226,7 +228,10 @@ TEST_P(TableOptionsTest, EachTableCountsItsOwnSteps) {
   EXPECT_NE(Weights(tables, 0), Weights(tables, 1));
   tables.set_iter(4);
   EXPECT_EQ(tables.iter(1), 4);
-  EXPECT_THROW(tables.set_iter(-1), Error);
+  for (const int64_t iter : {int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+    EXPECT_THROW(tables.set_iter(iter), Error);
+    EXPECT_THROW(tables.set_iter(0, iter), Error);
+  }
 }
 
 TESSERA_INSTANTIATE_DEVICES(TableOptionsTest);

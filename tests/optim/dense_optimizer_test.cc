@@ -253,7 +253,8 @@ TEST_P(DenseOptimizerTest, TakesSlicedGradientsAndNewLearningRates) {
                             Tensor::From<float>(ctx, {2, 3}, {9, 1, 2, 9, 3, 4}).Narrow(1, 1, 2));
   optimizer.Step(ctx);
   EXPECT_EQ(p.variable.value().ToVector<float>(), (std::vector<float>{-0.5, -1, -1.5, -2}));
-  EXPECT_THROW(optimizer.SetLearningRate(std::nan("")), Error);
+  for (const double rate : {std::nan(""), -1.0})
+    EXPECT_THROW(optimizer.SetLearningRate(rate), Error);
 }
 
 TEST_P(DenseOptimizerTest, RefusesBadParameters) {

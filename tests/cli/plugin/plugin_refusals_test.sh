@@ -54,6 +54,7 @@ another kName" named_adagrad.so
 refused "--plugin other_rowwise.so: its rule is called copied_rowwise, as that of --plugin \
 copied_rowwise.so" copied_rowwise.so other_rowwise.so
 refused "--plugin unnamed.so: its rule has an empty kName" unnamed.so
+refused "--plugin spaced.so: its rule has a kName that goes on after 'sign' with a space" spaced.so
 refused "--plugin states_alike.so: rule refused: States() names two states 'first'" states_alike.so
 refused "--plugin option_called_name.so: VisitOptions of rule refused names an option 'name'" \
   option_called_name.so

@@ -3,6 +3,8 @@
 
 #if defined(TESSERA_UNNAMED)
 #define TESSERA_RULE_NAME ""
+#elif defined(TESSERA_SPACED)
+#define TESSERA_RULE_NAME "sign descent\n"
 #else
 #define TESSERA_RULE_NAME "refused"
 #endif
