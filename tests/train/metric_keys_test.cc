@@ -79,9 +79,10 @@ TEST(MetricKeys, MetricsHaveKeysOfTheRowsThatCount) {
     for (const char* metric : {"ndcg-click|window_ndcg", "auc-buy|window_grouped_auc",
                                "recall_session_level-click|lifetime_recall_session_level"})
       EXPECT_TRUE(train.at(metric).is_number()) << key << " " << metric;
-    if (std::string(key) == "label_click")  // all rows that count for buy are clicks
+    if (std::string(key) == "label_click") {  // all rows that count for buy are clicks
       EXPECT_EQ(train.at("segmented_ne-buy|lifetime_segmented_ne_1"),
                 train.at("ne-buy|lifetime_ne"));
+    }
   }
 }
 
