@@ -12,7 +12,7 @@
 
 namespace tessera::internal {
 
-// Throws Error for two outputs of one name.
+// Throws Error for two outputs of one name. Tables of one name are for others to refuse.
 template <typename Config>
 void CheckOutputNames(const std::vector<EmbeddingFeature>& features,
                       const std::vector<Config>& configs) {
@@ -26,6 +26,7 @@ void CheckOutputNames(const std::vector<EmbeddingFeature>& features,
     const EmbeddingFeature& first = *other->second;
     if (first.table == f.table)
       throw Error(Format("table {}: expected each feature once, got {} twice", table(f), f.key));
+    if (table(first) == table(f)) continue;
     throw Error(
         Format("expected outputs of different names, but feature {} of table {} and feature {} of "
                "table {} both give {}: rename a table or a feature",

@@ -13,9 +13,9 @@ namespace tessera::internal {
 // begins (rule_sweeps.h).
 bool ActsBeforeLookup(const AnyRule& rule);
 
-// The number of the state that is a copy of the rows after `steps` steps, so that a row which starts
-// then has to start with its copy, where other states start 0; -1: there is none. It is the slow
-// copy of EnsembleRowwiseAdagrad from the first step that makes it on.
+// The number of the state that is a copy of the rows after `steps` steps, or -1. A row that starts
+// then starts with its copy; other states start 0. This is the slow copy of EnsembleRowwiseAdagrad
+// from the first step on that makes it.
 int CopiedState(const AnyRule& rule, int64_t steps);
 
 // Whether the table, where it has all rows from the start (PlaceInTable::all_rows), takes memory

@@ -13,7 +13,7 @@ struct PairWeights {
   double total = 0;       // all pairs
 };
 
-// NaN, all four, if a prediction or a label is NaN. The order of the examples changes no bit as long
+// All four are NaN if a prediction or a label is. The order of the examples changes no bit as long
 // as sums of weights are exact. O(n log n).
 PairWeights ComputePairWeights(const ScoredExamples& examples);
 
