@@ -21,6 +21,12 @@ void Refuse(RequestQueue::Done& done, std::exception_ptr error) {
   if (done) TakeDone(done)(std::move(error), std::move(nothing));
 }
 
+// The time that the oldest request waits for others.
+std::chrono::microseconds MaxWait(const RequestQueueOptions& options,
+                                  const PredictRequest& oldest) {
+  return oldest.counted ? options.max_wait : std::chrono::microseconds(0);
+}
+
 }  // namespace
 
 RequestQueue::RequestQueue(Predictor& predictor, RequestQueueOptions options)
@@ -99,7 +105,7 @@ bool RequestQueue::BatchIsFull() const {
 size_t RequestQueue::Share() const {
   const auto alike =
       static_cast<size_t>(std::ranges::count(items_, items_.front().predictor, &Item::predictor));
-  if (options_.max_wait.count() > 0) return alike;
+  if (MaxWait(options_, items_.front().request).count() > 0) return alike;
   return (alike + idle_) / (idle_ + 1);
 }
 
@@ -127,7 +133,7 @@ RequestQueue::Items RequestQueue::Take() {
     --idle_;
     if (items_.empty()) break;
     // Another worker may take the requests that this one waits for; then it begins anew.
-    const auto until = items_.front().arrival + options_.max_wait;
+    const auto until = items_.front().arrival + MaxWait(options_, items_.front().request);
     if (Clock::now() < until && !closed_ && !BatchIsFull()) {
       changed_.wait_until(lock, until);
       continue;

@@ -5,7 +5,8 @@
 // max_wait old. With a max_wait of 0 it leaves idle workers their share, so that a small request
 // need not wait for a large one that came with it. A batch uses one model; a request that does not
 // fit it is answered by an Error of its own, which the others do not notice. Every request is
-// answered exactly once, also where memory runs out meanwhile.
+// answered exactly once, also where memory runs out meanwhile. One that is not counted, as those of
+// a warm-up, has a max_wait of 0.
 #include <chrono>
 #include <condition_variable>
 #include <exception>

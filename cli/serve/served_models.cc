@@ -25,6 +25,7 @@ constexpr char kModel[] = "model", kStatistics[] = "stats";  // /v2/models/stats
 std::pair<std::string, std::string> Parted(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == text.npos || text.find('/') < equals) return {"", text};
+  if (equals == 0) throw Error(Format("{}: expected a name before the =, got none", text));
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 

@@ -51,6 +51,7 @@ fails_saying "model.safetensors: it is a checkpoint in one file: make a model of
 quantize model.safetensors -o model" serve model.safetensors
 fails_saying "models: expected a name for each of several models" serve models plain
 fails_saying "a=plain: another model has this name" serve a=models a=plain
+fails_saying "=plain: expected a name before the =, got none" serve =plain
 fails_saying "--name c: a=models has a name already" serve a=models --name c
 fails_saying "--versions latest: plain is no folder of versions" serve plain --versions latest
 fails_saying "--versions c=3: there is no model c" serve a=models b=plain --versions c=3

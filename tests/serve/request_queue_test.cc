@@ -55,6 +55,14 @@ TEST(RequestQueue, RequestsAreComputedTogetherUpToTheLargestBatch) {
   EXPECT_EQ(third.model_version, 1);
 }
 
+TEST(RequestQueue, WhatIsNotCountedWaitsForNoOther) {
+  Predictor predictor(WriteSmallModel(MakeSmallModel("alone.safetensors"), "alone"));
+  RequestQueue queue(predictor, {.max_batch = 3, .max_wait = kLong, .deadline = kLong});
+  PredictRequest request = Example(0);
+  request.counted = false;
+  ExpectNear(queue.Submit(request).get().scores, predictor.Predict(Example(0)));
+}
+
 TEST(RequestQueue, OneBadRequestSpoilsNoOther) {
   Predictor predictor(WriteSmallModel(MakeSmallModel("bad.safetensors"), "bad"));
   RequestQueue queue(predictor, {.max_batch = 2, .max_wait = kLong, .deadline = kLong});
