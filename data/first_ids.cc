@@ -6,12 +6,7 @@
 namespace tessera {
 
 std::vector<int64_t> FirstIds(Context& ctx, const Batch& batch, const std::string& feature) {
-  return FirstIds(ctx, batch.features, feature);
-}
-
-std::vector<int64_t> FirstIds(Context& ctx, const KeyedJaggedTensor& features,
-                              const std::string& feature) {
-  const JaggedTensor bags = features.At(ctx, feature);
+  const JaggedTensor bags = batch.features.At(ctx, feature);
   const auto ids = bags.values().value().To(ctx, DType::kI64).ToVector<int64_t>();
   const auto begins = bags.offsets(ctx).To(ctx, DType::kI64).ToVector<int64_t>();
   std::vector<int64_t> first;

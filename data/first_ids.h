@@ -17,8 +17,6 @@ inline constexpr int64_t kNoId = std::numeric_limits<int64_t>::min();
 // An id, or kNoId, for each row of the batch. Waits for a device. REQUIRES: the batch lies where
 // ctx works and has the feature.
 std::vector<int64_t> FirstIds(Context& ctx, const Batch& batch, const std::string& feature);
-std::vector<int64_t> FirstIds(Context& ctx, const KeyedJaggedTensor& features,
-                              const std::string& feature);
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_FIRST_IDS_H_

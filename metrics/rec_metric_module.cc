@@ -349,9 +349,11 @@ void RecMetricModule::Load(const std::vector<NamedTensor>& state, int rank) {
   for (Entry& entry : entries_) {
     std::vector<MetricState> all, states;
     for (const int saved : ranks) {
+      const bool is_own = saved % options_.ranks == rank;
+      if (!is_own && !deals) continue;
       MetricState parts = PartsUnder(by_name, StateName(saved, entry.state_name() + "."));
       if (parts.empty()) continue;
-      if (saved % options_.ranks == rank) states.push_back(parts);
+      if (is_own) states.push_back(parts);
       if (deals) all.push_back(std::move(parts));
     }
     try {

@@ -317,19 +317,11 @@ std::unique_ptr<DataSource> DataSets::OpenInOrder(int64_t batch_size) const {
   return OpenTable(train_, {.batch_size = batch_size, .range = PlacesOf(train_, TrainRows())});
 }
 
-const DataIdentity& DataSets::train_identity() const {
-  std::call_once(identified_, [this] {
-    train_identity_ = train_.mapped.empty() ? IdentityOf(train_.files, TrainRows())
-                                            : DataIdentity{TrainRows(), train_.mapped};
-  });
-  return train_identity_;
-}
-
 DataIdentity DataSets::eval_identity() const {
   const auto rows = EvalRows();
   if (!rows) return {};
-  if (!eval_.mapped.empty()) return {*rows, eval_.mapped};
-  return IdentityOf(eval_.files, *rows);
+  if (eval_.table == nullptr) return IdentityOf(eval_.files, *rows);
+  return {*rows, eval_.identities};
 }
 
 std::optional<MetricValues> DataSets::Optimum() const {

@@ -3,7 +3,6 @@
 // The rows of a run: what to train on and what to evaluate on, from the configuration and what the
 // user chose beside it.
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -103,8 +102,9 @@ class DataSets {
   // Batches of the rows that would be trained on, as they lie.
   std::unique_ptr<DataSource> OpenInOrder(int64_t batch_size) const;
 
-  // Identities of the training and evaluation data; read when they are first asked for.
-  const DataIdentity& train_identity() const;
+  // Identities of the training and evaluation data, as they were when the files were opened. Text
+  // for evaluation has the one that it has now, as each evaluation opens it.
+  DataIdentity train_identity() const { return {TrainRows(), train_.identities}; }
   DataIdentity eval_identity() const;
 
   // With the time at which a split by the last times begins; absent where rows are not split.
@@ -136,8 +136,8 @@ class DataSets {
     std::shared_ptr<const RowTable> table;
     std::shared_ptr<UnknownItems> unknown = nullptr;
     std::shared_ptr<const RowFilter> filter = nullptr;  // of text that is split
-    bool is_subset = false;                 // the table has the rows of a range and part alone
-    std::vector<PathIdentity> mapped = {};  // of the files of a table that is trained on
+    bool is_subset = false;                     // the table has the rows of a range and part alone
+    std::vector<PathIdentity> identities = {};  // of the files, where rows are trained on
   };
   bool made_up() const { return selection_.files.empty(); }
   std::shared_ptr<const RowTable> MapDays(const std::vector<std::string>& files,
@@ -200,8 +200,6 @@ class DataSets {
   std::shared_ptr<const RowRules> rules_;      // of a user's own text; null for other data
   Rows train_, eval_;
   std::shared_ptr<SplitCounts> split_counts_ = std::make_shared<SplitCounts>();
-  mutable std::once_flag identified_;
-  mutable DataIdentity train_identity_;
 };
 
 }  // namespace tessera

@@ -131,13 +131,12 @@ DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
   if (!trains_) return OpenedRowsOf(files);
   const DataIdentity before = IdentityOf(files, {});
   Rows rows = OpenedRowsOf(files);
-  if (rows.table == nullptr) return rows;
-  if (ToText(IdentityOf(files, {})) != ToText(before))
+  if (rows.table != nullptr && ToText(IdentityOf(files, {})) != ToText(before))
     throw Error(
         Format("{}: files of --data or --eval were replaced while they were opened: start "
                "again when they are whole",
                files.front()));
-  rows.mapped = before.paths;
+  rows.identities = before.paths;
   return rows;
 }
 

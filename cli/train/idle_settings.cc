@@ -95,6 +95,10 @@ bool HasRuleOf(const RulePlugin& plugin, const EmbeddingBagConfig& table) {
 
 }  // namespace
 
+std::string TablesText(const std::vector<std::string>& names) {
+  return (names.size() == 1 ? "table " : "tables ") + internal::JoinedFirst(names, 4);
+}
+
 std::vector<std::string> IdleSettings(const TrainConfig& config) {
   std::vector<std::pair<Idle, std::vector<std::string>>> found;  // with their tables
   for (const EmbeddingBagConfig& table : config.tables)
@@ -107,9 +111,8 @@ std::vector<std::string> IdleSettings(const TrainConfig& config) {
   for (const auto& [setting, why] : IdleOfDense(config))
     sentences.push_back(Format("{} changes nothing: {}", setting, why));
   for (const auto& [idle, tables] : found)
-    sentences.push_back(Format("{} of {} {} changes nothing: {}", idle.setting,
-                               tables.size() == 1 ? "table" : "tables",
-                               internal::JoinedFirst(tables, 4), idle.why));
+    sentences.push_back(
+        Format("{} of {} changes nothing: {}", idle.setting, TablesText(tables), idle.why));
   for (const RulePlugin* plugin : LoadedRulePlugins())
     if (std::ranges::none_of(config.tables,
                              [&](const auto& table) { return HasRuleOf(*plugin, table); }))

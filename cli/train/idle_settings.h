@@ -9,6 +9,9 @@
 
 namespace tessera::cli {
 
+// "table a"; "tables a, b"; of many the first.
+std::string TablesText(const std::vector<std::string>& names);
+
 // A sentence for each: "stochastic_rounding of table t changes nothing: rows of f32 are not
 // rounded".
 std::vector<std::string> IdleSettings(const TrainConfig& config);

@@ -18,7 +18,6 @@
 #include "cli/train/train_report.h"
 #include "optim/any_rule.h"
 #include "runtime/base/isa.h"
-#include "runtime/base/joined.h"
 #include "runtime/files/files.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/run/evaluation_schedule.h"
@@ -237,8 +236,7 @@ std::string TablesThat(const TrainConfig& config, bool (*is)(const EmbeddingBagC
   std::vector<std::string> names;
   for (const EmbeddingBagConfig& table : config.tables)
     if (is(table)) names.push_back(table.name);
-  if (names.empty()) return "";
-  return (names.size() == 1 ? "table " : "tables ") + internal::JoinedFirst(names, 4);
+  return names.empty() ? "" : TablesText(names);
 }
 
 // Beside a sketch of so many bytes, admit_after 3 let in 0.2 % of 4,000 ids that came once, in

@@ -15,13 +15,16 @@ namespace {
 // Bytes of floats, or of a state, that are in memory at once.
 constexpr int64_t kBytesAtOnce = 2 << 20;
 
+int64_t RowsAtOnce(int64_t row_bytes) {
+  return std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(row_bytes, 1));
+}
+
 // Squares of the norms, each a sum in double in the order of the columns.
 std::vector<double> SquaredNorms(Context& ctx, const RowSource& source) {
   std::vector<double> norms;
   norms.reserve(static_cast<size_t>(source.rows));
-  const int64_t step = RowsAtOnce(4 * source.dim);
-  for (int64_t begin = 0; begin < source.rows; begin += step) {
-    const Tensor rows = source.read(ctx, begin, std::min(begin + step, source.rows)).ToHost();
+  ForEachBlock(ctx, source, [&](const Tensor& block) {
+    const Tensor rows = block.ToHost();
     const float* x = rows.data<float>();
     for (int64_t r = 0; r < rows.dim(0); ++r, x += source.dim) {
       double sum = 0;
@@ -29,7 +32,7 @@ std::vector<double> SquaredNorms(Context& ctx, const RowSource& source) {
         sum += static_cast<double>(x[d]) * static_cast<double>(x[d]);
       norms.push_back(std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum);
     }
-  }
+  });
   return norms;
 }
 
@@ -88,8 +91,11 @@ std::vector<int64_t> Largest(const std::vector<double>& norms, int64_t count) {
 
 }  // namespace
 
-int64_t RowsAtOnce(int64_t row_bytes) {
-  return std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(row_bytes, 1));
+void ForEachBlock(Context& ctx, const RowSource& source,
+                  const std::function<void(const Tensor&)>& fn) {
+  const int64_t step = RowsAtOnce(4 * source.dim);
+  for (int64_t begin = 0; begin < source.rows; begin += step)
+    fn(source.read(ctx, begin, std::min(begin + step, source.rows)));
 }
 
 RowsKept KeptRows(Context& ctx, const Checkpoint& checkpoint, const std::string& parameter,

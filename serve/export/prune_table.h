@@ -3,12 +3,14 @@
 // Which rows of a checkpoint's table a served model keeps, and the rows that are left, some at a
 // time. What is in memory of a table is a number a row.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "embedding/lookup/index_remap.h"
 #include "quant/quantize_table.h"
 #include "runtime/context.h"
+#include "runtime/tensor.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::serve {
@@ -39,8 +41,9 @@ struct RowsKept {
 RowsKept KeptRows(Context& ctx, const Checkpoint& checkpoint, const std::string& parameter,
                   const RowSource& source, const PruneOptions& options);
 
-// How many rows of so many bytes are in memory at once, at least one.
-int64_t RowsAtOnce(int64_t row_bytes);
+// Calls fn with all rows of a source, some MiB of them at a time, in their order.
+void ForEachBlock(Context& ctx, const RowSource& source,
+                  const std::function<void(const Tensor&)>& fn);
 
 // A source of these rows alone. REQUIRES: ascending.
 RowSource RowsAt(const RowSource& source, std::vector<int64_t> ids);

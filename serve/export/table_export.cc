@@ -49,10 +49,7 @@ RowSource Summing(const RowSource& source, FiniteSums& sums) {
 // The sums of all rows of a table.
 FiniteSums SumsOf(Context& ctx, const RowSource& source) {
   FiniteSums sums{std::vector<double>(static_cast<size_t>(source.dim))};
-  const RowSource summing = Summing(source, sums);
-  const int64_t step = RowsAtOnce(4 * source.dim);
-  for (int64_t begin = 0; begin < source.rows; begin += step)
-    summing.read(ctx, begin, std::min(begin + step, source.rows));
+  ForEachBlock(ctx, Summing(source, sums), [](const Tensor&) {});
   return sums;
 }
 

@@ -20,8 +20,7 @@ TEST(WriteLine, SaysWhichFileCannotBeWrittenAndWhy) {
   const std::string good = ::testing::TempDir() + "lines";
   EXPECT_EQ(ErrorOfLineTo(good) + ErrorOfLineTo(good), "");
   EXPECT_EQ(ReadTextFile(good), "line\nline\n");
-  EXPECT_EQ(ErrorOfLineTo("/dev/full"),
-            "/dev/full: cannot be written: No space left on device");
+  EXPECT_EQ(ErrorOfLineTo("/dev/full"), "/dev/full: cannot be written: No space left on device");
   EXPECT_EQ(ErrorOfLineTo("/none/lines"),
             "/none/lines: cannot be written: No such file or directory");
 }
