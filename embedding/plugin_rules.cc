@@ -11,6 +11,7 @@
 
 #include "optim/rule_options.h"
 #include "runtime/base/check.h"
+#include "runtime/base/isa.h"
 #include "runtime/files/files.h"
 #include "runtime/files/sha256.h"
 
@@ -42,7 +43,7 @@ bool CpuHas(const std::string& name) {
   if (name == "avx") return __builtin_cpu_supports("avx");
   if (name == "avx2") return __builtin_cpu_supports("avx2");
   if (name == "fma") return __builtin_cpu_supports("fma");
-  if (name == "f16c") return __builtin_cpu_supports("f16c");
+  if (name == "f16c") return CpuHasF16c();
   if (name == "bmi2") return __builtin_cpu_supports("bmi2");
   if (name == "avx512f") return __builtin_cpu_supports("avx512f");
   if (name == "avx512bw") return __builtin_cpu_supports("avx512bw");

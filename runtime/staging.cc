@@ -12,8 +12,8 @@ struct Piece {
   int64_t begin, count;
 };
 
-// Piece `index` of `bytes`; empty past the last.
-Piece PieceOf(int64_t index, int64_t bytes) {
+// Piece `index` of `bytes`; empty past the last. A build for the CPU alone does not call it.
+[[maybe_unused]] Piece PieceOf(int64_t index, int64_t bytes) {
   const int64_t begin = std::min(index * kPieceBytes, bytes);
   return {begin, std::min(kPieceBytes, bytes - begin)};
 }

@@ -1,5 +1,9 @@
 #include "runtime/base/isa.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <atomic>
 #include <cstdlib>
 
@@ -27,8 +31,7 @@ IsaLevel Detect() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
     return IsaLevel::kAvx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c"))
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && CpuHasF16c())
     return IsaLevel::kAvx2;
 #endif
   return IsaLevel::kBaseline;
@@ -64,6 +67,15 @@ std::string IsaNames() {
     names += ToString(level);
   }
   return names;
+}
+
+bool CpuHasF16c() {
+#if defined(__x86_64__)
+  unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+#else
+  return false;
+#endif
 }
 
 bool HasFma(IsaLevel level) { return level != IsaLevel::kBaseline || kBaselineHasFma; }

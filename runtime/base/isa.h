@@ -20,6 +20,9 @@ std::string IsaNames();
 IsaLevel BestIsa();
 // Whether a level multiplies and adds in one instruction. Without, Fma takes some 30 times as long.
 bool HasFma(IsaLevel level);
+// Whether this CPU converts f16 by an instruction, which every CPU with AVX2 does. Clang's
+// __builtin_cpu_supports does not know its name.
+bool CpuHasF16c();
 
 // The level that every loop uses: TESSERA_ISA from the environment if set, else the best. Throws
 // Error for a name that is no level or a level that this CPU lacks. It changes no bit of a result,
