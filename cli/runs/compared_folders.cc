@@ -19,12 +19,17 @@ namespace {
 
 // Whether a run has begun, or has failed before; a damaged one is read later, which says so.
 bool HasHappened(const std::string& path) {
-  if (IsThere(PathIn(path, kRunConfig))) return true;
   try {
-    return HasFailed(path);
+    return HasBegun(path) || HasFailed(path);
   } catch (const Error&) {
     return true;
   }
+}
+
+// Whether a folder is a run's that has lost its run.json.
+bool HasLostDocument(const std::string& path) {
+  return !IsRunFolder(path) && IsThere(PathIn(path, kRunConfig)) &&
+         IsThere(PathIn(path, kRunCurve));
 }
 
 // Adds the runs that have begun in a folder, and in the folders in it, which may be of sweeps.
@@ -32,7 +37,7 @@ void AddRuns(const std::string& folder, bool of_sweeps, std::vector<std::string>
   constexpr auto kReadable = std::filesystem::directory_options::skip_permission_denied;
   for (const auto& entry : std::filesystem::directory_iterator(folder, kReadable)) {
     const std::string path = PathIn(folder, entry.path().filename().string());
-    if (IsRunFolder(path)) {
+    if (IsRunFolder(path) || HasLostDocument(path)) {
       if (HasHappened(path)) runs.push_back(path);
     } else if (of_sweeps && IsFolder(path)) {
       AddRuns(path, /*of_sweeps=*/false, runs);
@@ -42,7 +47,8 @@ void AddRuns(const std::string& folder, bool of_sweeps, std::vector<std::string>
 
 // The folder itself, or the runs in it, by name.
 std::vector<std::string> RunsIn(const std::string& folder) {
-  if (IsRunFolder(folder) || !IsFolder(folder)) return {folder};
+  if (!IsFolder(folder)) CheckRunFolder(folder);
+  if (IsRunFolder(folder)) return {folder};
   std::vector<std::string> runs;
   AddRuns(folder, /*of_sweeps=*/true, runs);
   if (runs.empty()) throw Error(Format("{}: there is no run of tessera train --run in it", folder));
@@ -68,9 +74,8 @@ struct FoundRuns {
 FoundRuns ReadRuns(const std::vector<std::string>& folders) {
   FoundRuns found;
   for (const std::string& path : PathsOf(folders)) {
-    CheckRunFolder(path);
     try {
-      if (const std::string why = NotBegunText(path); !why.empty()) {
+      if (const std::string why = MissingFileText(path); !why.empty()) {
         found.unread.push_back({path, why, /*is_damaged=*/!HasFailed(path)});
         continue;
       }

@@ -205,12 +205,19 @@ std::optional<RunFinish> FinishOf(const Json& document) {
   return finish;
 }
 
-std::string NotBegunText(const std::string& folder) {
+bool HasBegun(const std::string& folder) {
+  return IsThere(PathIn(folder, kRunConfig)) || !ReadRunDocument(folder).at("starts").empty();
+}
+
+std::string MissingFileText(const std::string& folder) {
+  if (!IsRunFolder(folder)) return Format("there is no {} in it", kRunDocument);
   if (IsThere(PathIn(folder, kRunConfig))) return "";
   const Json document = ReadRunDocument(folder);
+  if (!document.at("starts").empty())
+    return Format("there is no {} in it, which its first step has written", kRunConfig);
   JsonObject run(document, "");
   const Json* const found = internal::FindField(run, kRunFailed);
-  if (found == nullptr || !document.at("starts").empty())
+  if (found == nullptr)
     return Format("there is no {} in it: no start has come to its first step", kRunConfig);
   JsonObject failed(*found, kRunFailed);
   std::string error;

@@ -51,10 +51,13 @@ internal::Json NewRunDocument();
 internal::Json ReadRunDocument(const std::string& folder);
 void WriteRunDocument(const std::string& folder, const internal::Json& document);
 
-// A sentence about a run that no start of which has come to its first step, so that its folder has
-// no config.json: what the last start failed at, if that is known. "" for a run that has begun.
-// Throws Error as ReadRunDocument.
-std::string NotBegunText(const std::string& folder);
+// Whether a start of the run has come to its first step, which writes config.json. Throws Error as
+// ReadRunDocument.
+bool HasBegun(const std::string& folder);
+// A sentence about a folder that lacks run.json or config.json: it is lost, or no start of the run
+// has come to its first step, with what the last one failed at, if that is known. "" where both are
+// there. Throws Error as ReadRunDocument.
+std::string MissingFileText(const std::string& folder);
 // Whether such a run has failed, and is not about to begin.
 bool HasFailed(const std::string& folder);
 

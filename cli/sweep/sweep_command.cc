@@ -179,8 +179,7 @@ std::vector<Failure> TrainTrials(const Flags& flags, const TrainFlags& train, co
 std::optional<RunComparison> Compare(const Flags& flags, const SweepPlan& plan) {
   std::vector<std::string> begun;
   for (const Trial& trial : plan.trials)
-    if (const std::string run = RunOf(flags, trial); IsThere(PathIn(run, kRunConfig)))
-      begun.push_back(run);
+    if (const std::string run = RunOf(flags, trial); HasBegun(run)) begun.push_back(run);
   if (begun.empty()) return {};
   return CompareFolders(begun, flags.comparison, /*needs_curve=*/false);
 }

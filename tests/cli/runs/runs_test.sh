@@ -168,6 +168,12 @@ fails_saying "none of 2 runs can be read; the first: broken/0.02-1/run.json: par
   broken/0.02-1 broken/0.02-2
 sed -i 's/"starts": \[/"starts": [7, /' broken/0.2-2/run.json
 fails_saying "broken/0.2-2/run.json: starts[0]: expected an object {…}, got 7" runs broken/0.2-2
+cp -r all lost
+rm lost/0.02-1/run.json lost/0.02-2/config.json
+run 1 runs lost
+has err "2 of 6 runs cannot be read"
+has out "not read: lost/0.02-1: there is no run.json in it"
+has out "not read: lost/0.02-2: there is no config.json in it, which its first step has written"
 
 # ---- a curve that is not that of the run's result is said
 cp -r all/0.2-2 cut

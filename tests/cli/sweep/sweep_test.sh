@@ -35,6 +35,10 @@ cmp alone/curve.jsonl whole/3-lr=0.2-seed=1/curve.jsonl || fail "a trial trains 
 run 0 sweep whole "${grid[@]}" --json again.json -- "${train[@]}"
 has out "4 trials, of which 4 are finished"
 cmp again.json whole.json || fail "a second start changed the results"
+mv whole/2-lr=0.02-seed=2/config.json lost.json
+run 1 sweep whole "${grid[@]}" -- "${train[@]}"
+has out "not read: whole/2-lr=0.02-seed=2: there is no config.json in it"
+mv lost.json whole/2-lr=0.02-seed=2/config.json
 
 # same_values FILE FILE: the comparisons have the same trials and metrics.
 same_values() {
