@@ -61,8 +61,7 @@ class MchScore {
     if (eviction_ == MchEviction::kLfu) return static_cast<double>(count);
     const auto distance = static_cast<double>(now_ - last + 1);
     if (eviction_ == MchEviction::kLru) return -distance;
-    return static_cast<double>(count) /
-           (whole_decay_ >= 0 ? PowInteger(distance, whole_decay_) : Pow(distance, decay_));
+    return static_cast<double>(count) / Decayed(distance);
   }
   // Score of number i of columns, either of which may be nullptr where the policy does not read it.
   TESSERA_HD double At(const int64_t* counts, const int64_t* last, int64_t i) const {
@@ -71,6 +70,12 @@ class MchScore {
   int64_t now() const { return now_; }
 
  private:
+  // A square root is one exactly, as torch.pow's is: 12 / sqrt(12) and 6 / sqrt(3) are equal.
+  TESSERA_HD double Decayed(double distance) const {
+    if (whole_decay_ >= 0) return PowInteger(distance, whole_decay_);
+    return decay_ == 0.5 ? std::sqrt(distance) : Pow(distance, decay_);
+  }
+
   MchEviction eviction_;
   double decay_;
   int64_t whole_decay_;  // −1: it is none

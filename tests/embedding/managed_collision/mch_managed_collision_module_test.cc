@@ -89,6 +89,18 @@ TEST_P(MchTest, DistanceLfuWeighsCountsByAge) {
   EXPECT_THAT(Numbers(fast.counts()), ElementsAre(1, 1, 1, 1, kNobody));
 }
 
+TEST_P(MchTest, EqualScoresBehindASquareRootAreEqual) {
+  Context& ctx = this->ctx();
+  auto mch = Five(MchEviction::kDistanceLfu, 0.5);
+  Train(ctx, mch, std::vector<int64_t>(12, 2));
+  for (int iter = 2; iter < 10; ++iter) Train(ctx, mch, {});
+  Train(ctx, mch, std::vector<int64_t>(6, 1));
+  Train(ctx, mch, {});
+  // 12 / sqrt(12) and 6 / sqrt(3): the first of the two stays.
+  Train(ctx, mch, {10, 10, 10, 10, 11, 11, 11, 11, 12, 12, 12, 12});
+  EXPECT_THAT(Numbers(mch.sorted_raw_ids()), ElementsAre(1, 10, 11, 12, kNobody));
+}
+
 TEST_P(MchTest, TheDynamicThresholdIsAMultipleOfTheMeanCount) {
   Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLfu, 1, DynamicThresholdFilter(0.75));
