@@ -10,6 +10,7 @@
 #include "data/schema/data_schema_json.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
+#include "runtime/tensor.h"
 
 namespace tessera::serve {
 namespace {
@@ -31,10 +32,14 @@ std::optional<DataSchema> SchemaOf(const ModelSpec& spec) {
   }
 }
 
+bool IsRatings(const DataConfig& data) {
+  return data.schema == nullptr && data.format == DataFormat::kMovieLens;
+}
+
 // Cells of formats that have one value in each; absent for those of a schema.
 std::optional<OneValueCells> OneValueCellsOf(const DataConfig& data) {
   if (data.schema != nullptr) return {};
-  return data.format == DataFormat::kMovieLens ? OneValueCells() : CriteoCells();
+  return IsRatings(data) ? OneValueCells() : CriteoCells();
 }
 
 // Why a model reads no rows.
@@ -75,6 +80,7 @@ RawRows::RawRows(const ModelSpec& spec) {
   if (!schema) why_none_ = WhyNone(spec);
   if (!schema) return;
   one_value_ = OneValueCellsOf(*spec.data);
+  if (IsRatings(*spec.data)) zeros_ = spec.net.dense_in;
   const DataSchema request = RequestSchema(*schema, spec.net.dense_in);
   const std::vector<CategoricalFeature> features = RowFeatures(spec);
   reading_ = ReadingOf(request, features);
@@ -89,6 +95,7 @@ PredictRequest RawRows::Read(std::string_view lines, const std::string& where, b
   Context ctx({.threads = 1});
   Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_, unknown_items_.get(), strict,
                              one_value_ ? &*one_value_ : nullptr);
+  if (zeros_ > 0) batch.dense = Tensor::Zeros(ctx, {batch.dense.dim(0), zeros_});
   return {
       .dense = std::move(batch.dense), .features = std::move(batch.features), .reading = reading_};
 }

@@ -48,6 +48,7 @@ class RawRows {
   std::shared_ptr<const RowRules> rules_;   // null: of rows that no file has, unknown or changed
   std::string why_none_;                    // rules_ are null
   std::optional<OneValueCells> one_value_;  // of formats whose files have no lists
+  int64_t zeros_ = 0;  // numbers of a row that are always 0, which ratings bring
   int64_t most_rows_ = 0;
   uint64_t reading_ = 1;
   std::unique_ptr<UnknownItems> unknown_items_ = std::make_unique<UnknownItems>();

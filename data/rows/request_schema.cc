@@ -37,7 +37,6 @@ DataSchema CriteoSchema(MissingIds missing, const std::vector<std::string>& feat
 
 DataSchema RatingsSchema(const std::vector<std::string>& features) {
   DataSchema schema;
-  schema.dense = {{.name = "none", .from = ""}};  // no column: the number of a missing one
   for (const std::string& feature : features)
     schema.features.push_back(
         {.name = feature, .from = feature, .missing = MissingFeature::kError});

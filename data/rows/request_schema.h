@@ -23,7 +23,7 @@ OneValueCells CriteoCells();
 // cat_0 to cat_25, of which `features` are read. Tensors are the same.
 DataSchema CriteoSchema(MissingIds missing, const std::vector<std::string>& features);
 
-// The features of ratings, "userId" and "movieId", and the number that is always 0.
+// The features of ratings, "userId" and "movieId".
 DataSchema RatingsSchema(const std::vector<std::string>& features);
 
 // A schema of files without what a request has not: labels, weight and time. Objects have the

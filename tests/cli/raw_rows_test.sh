@@ -307,4 +307,10 @@ fails_saying 'criteo.model: --no-labels is for data of format jsonl, csv or tsv;
   predict criteo.model --data criteo.tsv --no-labels
 stop
 same rated ratings.dat rated.jsonl
+curl -s "127.0.0.1:$port/v2/models/model" >answer
+has answer '"row_keys":["userId","movieId"]'
+ask -d '{"userId": 1, "movieId": 5}'
+cp answer without
+ask -d '{"": 5, "userId": 1, "movieId": 5}'
+cmp answer without || fail "a number that no rating has was read: $(cat answer without)"
 stop
