@@ -72,8 +72,8 @@ std::vector<BagColumn> MapArrays(const std::string& path, const std::vector<Feat
     const auto found = std::find_if(arrays.begin(), arrays.end(),
                                     [&](const auto& a) { return a.first == feature.array; });
     if (found == arrays.end())
-      throw Error(Format("{}: there is no array for feature '{}'; there are {}", path,
-                         feature.feature.name, known));
+      throw Error(Format("{}: there is no array '{}' for feature '{}'; there are {}", path,
+                         feature.array, feature.feature.name, known));
     columns.push_back({.ids = {archive.Array(found->second), nullptr}});
   }
   return columns;

@@ -99,7 +99,9 @@ TEST(MultiHotRows, DaysThatDoNotFitAreErrors) {
             day + "_sparse_multi_hot.npz: feature 'cat_0': expected 3 rows, got 2");
   WriteFile("d_sparse_multi_hot.npz", NpzBytes({{"3", ids}}));
   EXPECT_EQ(ErrorOf([&] { Map({day}); }),
-            day + "_sparse_multi_hot.npz: there is no array for feature 'cat_0'; there are cat_3");
+            day +
+                "_sparse_multi_hot.npz: there is no array 'cat_0' for feature 'cat_0'; there are "
+                "cat_3");
 }
 
 TEST(NpzFile, DamagedArchivesAreErrors) {
