@@ -51,8 +51,10 @@ const Kernel& KernelOfPoint(const Point& point) {
                        [&](const Kernel& k) { return k.name == point.Text("kernel"); });
 }
 
+// Throws Error where two have one name.
 std::vector<Variant> SortedVariants(const Kernel& kernel) {
   std::vector<Variant> variants = kernel.variants();
+  CheckNamesDiffer(variants, "--kernel " + kernel.name);
   std::sort(variants.begin(), variants.end(), [](auto& a, auto& b) { return a.name < b.name; });
   return variants;
 }

@@ -12,11 +12,14 @@
 // WholeFrom(0)}}` is the flag --ahead), it is a KernelFunction<LookupArgs>(const Point&) that gives
 // the function for a point's values.
 #include <functional>
+#include <map>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/harness/topic.h"
+#include "runtime/base/check.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {
@@ -41,7 +44,24 @@ struct Variant {
   // Its sums have another order than ours: where the kernel knows by how much that may change an
   // element, the element may differ by as much. Without it, every bit is ours.
   bool other_sums = false;
+  std::string source = {};  // "file:line" of its registration, which sets it
 };
+
+inline std::string SourceText(const std::source_location& source) {
+  return Format("{}:{}", source.file_name(), source.line());
+}
+
+// Throws Error where two of the variants have one name. of: "--kernel lookup".
+template <typename AnyVariant>
+void CheckNamesDiffer(const std::vector<AnyVariant>& variants, const std::string& of) {
+  std::map<std::string, std::string> sources;
+  for (const AnyVariant& variant : variants) {
+    const auto [other, is_new] = sources.emplace(variant.name, variant.source);
+    if (!is_new)
+      throw Error(Format("two variants of {} are called '{}': {} and {}; give one another name", of,
+                         variant.name, other->second, variant.source));
+  }
+}
 
 template <typename Args>
 using KernelFunction = std::function<void(Context&, const Args&)>;
@@ -61,10 +81,16 @@ std::vector<RegisteredVariant<Args>>& VariantsOf() {
 
 template <typename Args>
 struct RegisterVariant {
-  RegisterVariant(Variant variant, KernelFunction<Args> (*make)(const Point&)) {
+  using Source = std::source_location;
+
+  RegisterVariant(Variant variant, KernelFunction<Args> (*make)(const Point&),
+                  const Source& source = Source::current()) {
+    variant.source = SourceText(source);
     VariantsOf<Args>().push_back({std::move(variant), make});
   }
-  RegisterVariant(Variant variant, void (*run)(Context&, const Args&)) {
+  RegisterVariant(Variant variant, void (*run)(Context&, const Args&),
+                  const Source& source = Source::current()) {
+    variant.source = SourceText(source);
     VariantsOf<Args>().push_back({std::move(variant), [run](const Point&) { return run; }});
   }
 };

@@ -13,6 +13,7 @@
 // (runtime/launch.cuh) and waits for nothing. All pointers of the arguments are the device's; ids
 // and offsets are i64.
 #include <functional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <variant>
@@ -48,6 +49,7 @@ struct CudaVariant {
   std::function<CudaKernel(const Point&)> make = nullptr;
   // A product may have sums in another order than ours, within a tolerance, as on a CPU.
   bool other_sums = false;
+  std::string source = {};  // "file:line" of its registration, which sets it
 
   CudaKernel At(const Point& point) const { return make ? make(point) : run; }
 };
@@ -59,7 +61,11 @@ inline std::vector<CudaVariant>& CudaVariants() {
 }
 
 struct RegisterCuda {
-  explicit RegisterCuda(CudaVariant variant) { CudaVariants().push_back(std::move(variant)); }
+  explicit RegisterCuda(CudaVariant variant,
+                        const std::source_location& source = std::source_location::current()) {
+    variant.source = SourceText(source);
+    CudaVariants().push_back(std::move(variant));
+  }
 };
 
 // A parameter that is a constant of the kernel, so that loops over it are unrolled; it is compiled

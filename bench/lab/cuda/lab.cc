@@ -144,6 +144,7 @@ std::string FlagsOf(const Topic& topic) {
 }
 
 int Main(int argc, char** argv) {
+  CheckNamesDiffer(CudaVariants(), "kernels for a GPU");
   const std::string first = argc < 2 ? "" : argv[1];
   if (first.empty() || first == "--help" || first == "-h") {
     ListVariants();
