@@ -13,6 +13,12 @@
 #include "runtime/context.h"
 
 namespace tessera {
+
+static_assert(
+    std::is_same_v<Dense,
+                   std::variant_alternative_t<std::variant_size_v<RuleVariant> - 3, RuleVariant>>,
+    "a rule that updates rows stands before Dense, None and CustomRule in RuleVariant");
+
 namespace {
 
 void CheckNumber(const char* rule, const char* option, std::floating_point auto value) {

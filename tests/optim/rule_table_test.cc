@@ -74,9 +74,47 @@ TEST(RuleTable, IsInTheGuide) {
   ASSERT_TRUE(file) << "no docs/guide/optimizers.md beside the test";
   std::stringstream page;
   page << file.rdbuf();
-  EXPECT_NE(page.str().find(Table()), std::string::npos)
-      << "docs/guide/optimizers.md's table of rules should be:\n"
-      << Table();
+  const std::string text = page.str(), table = Table();
+  std::string lacking;
+  std::istringstream rows(table);
+  for (std::string row; std::getline(rows, row);)
+    if (text.find("\n" + row + "\n") == std::string::npos) lacking += row + "\n";
+  ASSERT_TRUE(lacking.empty()) << "docs/guide/optimizers.md lacks these rows:\n" << lacking;
+  EXPECT_NE(text.find(table), std::string::npos)
+      << "docs/guide/optimizers.md has a row of no rule, or rows in another order than RuleVariant "
+      << "(optim/any_rule.h)";
+}
+
+// Converts to any option.
+struct AnyOption {
+  template <typename Option>
+  operator Option() const;  // never called
+};
+
+// How many fields the struct has.
+template <typename Rule, typename... Options>
+constexpr size_t CountFields() {
+  if constexpr (requires { Rule{Options{}..., AnyOption{}}; })
+    return CountFields<Rule, Options..., AnyOption>();
+  else
+    return sizeof...(Options);
+}
+
+TEST(RuleTable, HasEveryFieldOfTheStructs) {
+  static_assert(CountFields<MomentumSgd>() == 4);
+  ForEachNamedRule([](auto rule) {
+    using Rule = decltype(rule);
+    if constexpr (std::is_same_v<Rule, Dense>) return;  // its lr is the user's own
+    std::string options;
+    size_t count = 0;
+    VisitRuleOptions(rule, [&](const char* name, const auto&) {
+      options += Format("{}{}", options.empty() ? "" : ", ", name);
+      ++count;
+    });
+    EXPECT_EQ(count, CountFields<Rule>())
+        << rule.kName << ": each field of its struct needs its line in VisitRuleOptions "
+        << "(optim/rule_options.h), which has " << options;
+  });
 }
 
 // Whoever writes MomentumSgd{0.1f, 0.9f, …} reads the order in the guide.
