@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "metrics/metric_registry.h"
+#include "metrics/rec_metrics_json.h"
 #include "tests/metrics/testing/metric_stream.h"
 
 namespace tessera {
@@ -35,6 +37,16 @@ TEST(RecMetricsConfig, IsRead) {
   EXPECT_EQ(config.throughput->window_seconds, 5);
   EXPECT_EQ(config.throughput->warmup_steps, 100);
   EXPECT_EQ(config.compute_interval_steps, 7);
+}
+
+TEST(RecMetricsConfig, EveryOptionOfAMetricIsAKeyOfItsJson) {
+  for (const MetricKind& kind : AllMetricKinds()) {
+    const internal::Json json = internal::RecMetricsToJson({.metrics = {{.name = kind.name}}});
+    for (const std::string& option : kind.options)
+      EXPECT_TRUE(json["rec_metrics"][kind.name].contains(option))
+          << kind.name << ": " << option
+          << " needs its line in VisitOptions (metrics/rec_metrics_json.cc)";
+  }
 }
 
 TEST(RecMetricsConfig, GoesToJsonAndBack) {
