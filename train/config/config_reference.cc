@@ -59,7 +59,8 @@ class Describer {
       unused_.erase(key);
       return std::string(found->second);
     }
-    throw Error(Format("{}: it has no meaning in key_meanings.cc", path));
+    throw Error(Format("{}: it has no meaning in train/config/key_meanings{}.cc", path,
+                       path.starts_with("metrics") ? "_metrics" : ""));
   }
 
   std::map<std::string, std::string_view> meanings_;
