@@ -33,6 +33,7 @@ struct Calibrated {
 };
 
 // Bins of equal width: ⌈(p − lower)/step⌉ − 1, step = (upper − lower) / bins, kept within the bins.
+// (FBGEMM takes p / step, whatever the lower bound.)
 // logit [n] f32 or f64.
 Calibrated HistogramBinningCalibration(Context& ctx, const Tensor& logit, const HistogramBins& bins,
                                        double lower_bound = 0, double upper_bound = 1);

@@ -77,6 +77,7 @@ std::shared_ptr<const SegmentSelection> BlocksOfValues(Context& ctx,
 }  // namespace
 
 std::vector<int64_t> RecatIndices(int64_t keys, int64_t ranks, int64_t stagger) {
+  TESSERA_CHECK(keys >= 0, "recat indices of {} keys", keys);
   std::vector<int64_t> recat;
   for (int64_t i = 0; i < keys; ++i)
     for (int64_t j : StaggeredRanks(ranks, stagger)) recat.push_back(i + j * keys);

@@ -20,6 +20,7 @@ TEST_P(KjtDistTest, Recat) {
   EXPECT_EQ(RecatIndices(2, 4, 2), (Longs{0, 4, 2, 6, 1, 5, 3, 7}));
   EXPECT_TRUE(RecatIndices(0, 4).empty());
   EXPECT_THROW(RecatIndices(2, 4, 3), Error);
+  EXPECT_THROW(RecatIndices(-1, 4), Error);
 }
 
 TEST_P(KjtDistTest, LabelsAndSplits) {
