@@ -34,7 +34,7 @@ std::string RunGuarded(const std::function<std::string()>& fn) {
   } catch (const std::exception& error) {
     return kFailure + std::string(error.what());
   } catch (...) {
-    return std::string(1, kFailure) + "an exception that is no std::exception";
+    return kFailure + std::string("an exception that is no std::exception");
   }
 }
 

@@ -153,7 +153,7 @@ std::string IdPrefix(const std::string& table) {
   return parameter.substr(0, parameter.rfind('.') + 1);
 }
 
-const CheckpointEntry& FindEntry(const Checkpoint& checkpoint, const std::string& name) {
+const CheckpointEntry& FindEntry(const Checkpoint& checkpoint, std::string_view name) {
   for (const CheckpointEntry& entry : checkpoint.tensors)
     if (entry.name == name) return entry;
   throw Error(Format("{}: {} is missing", checkpoint.path, name));

@@ -2,6 +2,7 @@
 #define TESSERA_SERVE_EXPORT_RAW_ID_EXPORT_H_
 // Raw ids of a table in a checkpoint, as a served model needs them; no module is made.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "embedding/lookup/index_remap.h"
@@ -30,7 +31,7 @@ int64_t RowsInUse(const Checkpoint& checkpoint, const std::string& prefix,
                   const ManagedTableConfig& config, int64_t table_rows);
 
 // The entry of that name. Throws Error, naming the file, if there is none.
-const CheckpointEntry& FindEntry(const Checkpoint& checkpoint, const std::string& name);
+const CheckpointEntry& FindEntry(const Checkpoint& checkpoint, std::string_view name);
 
 }  // namespace tessera::serve
 #endif  // TESSERA_SERVE_EXPORT_RAW_ID_EXPORT_H_

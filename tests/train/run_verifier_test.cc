@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "comm/local_communicator.h"
+#include "runtime/tensor.h"
 #include "tests/testing/error_of.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
@@ -66,10 +68,10 @@ void FlipBit(void* data, int64_t byte, uint64_t bit) {
 bool Names(const Batch& batch, int64_t t, int64_t row) {
   Context host({.threads = 1});
   const std::vector<std::vector<std::string>> features = {{"cat_0"}, {"cat_1", "cat_2"}, {"cat_9"}};
-  for (const std::string& feature : features[static_cast<size_t>(t)])
-    for (const int64_t id :
-         batch.features.At(host, feature).values().value().To(host, DType::kI64).span<int64_t>())
-      if (id == row) return true;
+  for (const std::string& feature : features[static_cast<size_t>(t)]) {
+    const Tensor ids = batch.features.At(host, feature).values().value().To(host, DType::kI64);
+    if (std::ranges::count(ids.span<int64_t>(), row) > 0) return true;
+  }
   return false;
 }
 
