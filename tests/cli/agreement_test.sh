@@ -20,8 +20,7 @@ disagree() {
   shift
   for (( ; $# > 0; )); do [ "$1" = -- ] && break; first+=("$1"); shift; done
   shift
-  if timeout 60 "${mpirun[@]}" -n 1 "$tessera" train "${first[@]}" : \
-    -n 1 "$tessera" train "$@" >out 2>err; then
+  if by_rank "$tessera" train "${first[@]}" -- "$tessera" train "$@" >out 2>err; then
     fail "ranks went along: ${first[*]} and $*"
   fi
   for text in "${texts[@]}"; do has err "$text"; done
@@ -50,9 +49,9 @@ mkdir other && cp day_1.tsv other/day_0.tsv
 disagree "--data[0]: rank 0 has day_0.tsv (" -- --config criteo.json --data day_0.tsv -- \
   --config criteo.json --data other/day_0.tsv
 cp day_0.tsv other/day_0.tsv  # the same rows, in another folder
-"${mpirun[@]}" -n 1 "$tessera" train --config criteo.json --data day_0.tsv : \
-  -n 1 "$tessera" train --config criteo.json --data other/day_0.tsv >out 2>err ||
-    fail "the same rows: $(cat err)"
+by_rank "$tessera" train --config criteo.json --data day_0.tsv -- \
+  "$tessera" train --config criteo.json --data other/day_0.tsv >out 2>err ||
+  fail "the same rows: $(cat err)"
 
 # ---- going on: another model
 run 0 train --config one.json --checkpoint one.safetensors

@@ -7,33 +7,41 @@ sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
 # time for the ranks to find out by themselves; mpirun waits twice as long
 mpirun+=(--mca odls_base_sigkill_timeout 3)
 
-# lose SIGNAL TEXT: the job of two ranks ends with an error, in the middle of its training, once
-# rank 1 has got the signal, and says the text of it.
+# lose SIGNAL CODE: the job of two ranks ends with the exit code, in the middle of its training,
+# once rank 1 has got the signal.
 lose() {
   start_ranks 2 train --config long.json --plan row_wise --rank-timeout 2
   sleep 1
   kill "$1" "${processes[1]}"
-  wait $job && fail "$1: the job ended well"
-  grep -qE "^rank 0: waited in .*: rank 1 \(process ${processes[1]} on .*\) $2" err ||
-    fail "$1: $(cat err)"
+  ranks_end "$2"
 }
-lose -STOP "has been stopped for 2 s \(SIGSTOP\)"
-lose -KILL "ended without taking leave: it was killed, or crashed"
+# says TEXT: rank 0 has said the text of rank 1.
+says() { grep -qE "^rank 0: waited in .*: rank 1 \(process ${processes[1]} on .*\) $1" err; }
+lose -STOP 1
+says "has been stopped for 2 s \(SIGSTOP\)" || fail "-STOP: $(cat err)"
+# mpirun kills rank 0, that of Open MPI 5 within half a second, in which a busy machine may not let
+# it say anything.
+for _ in {1..10}; do
+  lose -KILL 137
+  says "ended without taking leave: it was killed, or crashed" && break
+  [ "$open_mpi" -ge 5 ] || break
+done
+says "ended without taking leave: it was killed, or crashed" || fail "-KILL: $(cat err)"
 
 # ---- a rank that is lost before it has met the others
-# lost_at_start COMMAND TEXT: a job of three ranks whose last runs the command first ends, and says
-# the text of rank 2.
+# lost_at_start COMMAND CODE [TEXT]: a job of three ranks whose last runs the command first ends
+# with the exit code, and says the text of rank 2.
 lost_at_start() {
   local train=("$tessera" train --config long.json --rank-timeout 2)
-  "${mpirun[@]}" -n 2 "${train[@]}" : -n 1 bash -c "$1; exec \"\$@\"" rank \
-    "${train[@]}" >out 2>err && fail "$1: the job ended well"
-  grep -qE "$2" err || fail "$1: $(cat err)"
+  by_rank "${train[@]}" -- "${train[@]}" -- bash -c "$1; exec \"\$@\"" rank "${train[@]}" \
+    >out 2>err
+  [ $? -eq "$2" ] || fail "$1: expected exit $2: $(cat err)"
+  grep -qE "${3:-}" err || fail "$1: $(cat err)"
 }
-lost_at_start 'kill -STOP $$' \
+lost_at_start 'kill -STOP $$' 1 \
   "^rank [01]: waited in .*: rank 2 \(process [0-9]+ on .*\) has been stopped for 2 s \(SIGSTOP\)"
-lost_at_start 'sleep 3; exit 0' \
-  "exited due to process rank 2 "
-lost_at_start 'sleep 3; kill -KILL $$' "process rank 2 with PID [0-9]+ .* exited on signal 9"
+lost_at_start 'sleep 3; exit 0' 1 "exited due to process rank 2 "
+lost_at_start 'sleep 3; kill -KILL $$' 137
 
 # ---- a step that takes longer than the time-out, and a debugger that holds a rank
 "${mpirun[@]}" -n 2 "$tessera" train --config long.json --plan row_wise --rank-timeout 0.05 \
@@ -52,7 +60,6 @@ EOF
 sleep 0.5
 kill -0 $job || fail "a debugger: $(cat err)"
 kill -TERM "${processes[0]}"
-wait $job
-[ $? -eq 143 ] || fail "after a debugger: $(cat out err)"
+ranks_end 143
 fails_saying "--rank-timeout needs mpirun" train --config long.json --rank-timeout 2 --ranks 2
 fails_saying "--rank-timeout needs mpirun" train --config long.json --rank-timeout 2

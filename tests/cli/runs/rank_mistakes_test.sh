@@ -43,8 +43,8 @@ for line in "calibrate --quik" "trian" "inspect --foo" "inspect nowhere" \
   ! "${mpirun[@]}" -n 3 "$tessera" $line >out 2>err || fail "it went along: $line"
   [ "$(grep -c "^tessera: " err)" -eq 1 ] || fail "$line: expected one line: $(cat err)"
 done
-! "${mpirun[@]}" -n 1 "$tessera" train --config small.json --checkpoint new : \
-  -n 1 "$tessera" train --config small.json --checkpoint new --rank-timeout x >out 2>err ||
+! by_rank "$tessera" train --config small.json --checkpoint new -- \
+  "$tessera" train --config small.json --checkpoint new --rank-timeout x >out 2>err ||
   fail "it went along with a wrong flag"
 [ "$(grep -c "rank 1: --rank-timeout" err)" -eq 1 ] || fail "expected rank 1 once: $(cat err)"
 [ ! -e new ] || fail "something was left: $(ls -a new)"
@@ -55,8 +55,8 @@ fails_saying "there.safetensors" train --config small.json --ranks 3 --checkpoin
 # ---- a rank that lacks its data is named, once
 sed 's/"format": "planted".*50}/"format": "criteo"}/' small.json >criteo.json
 run 0 generate --rows 500 --vocabulary 50 day.tsv
-! "${mpirun[@]}" -n 1 "$tessera" train --config criteo.json --data day.tsv --checkpoint new : \
-  -n 1 "$tessera" train --config criteo.json --data gone.tsv --checkpoint new >out 2>err ||
+! by_rank "$tessera" train --config criteo.json --data day.tsv --checkpoint new -- \
+  "$tessera" train --config criteo.json --data gone.tsv --checkpoint new >out 2>err ||
   fail "it went along without its data"
 [ "$(grep -c "rank 1: .*gone.tsv" err)" -eq 1 ] || fail "expected rank 1 once: $(cat err)"
 [ ! -e new ] || fail "something was left: $(ls -a new)"
