@@ -19,8 +19,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A rank that fails sends its reason before it ends: that message has so long to arrive.
-constexpr milliseconds kForMessages(300);
+// A rank that fails sends its reason some time before it ends: that message has so long to arrive.
+// When a rank is killed, the mpirun of Open MPI 5 kills the others after 500 ms.
+constexpr milliseconds kForMessages(100);
 // This rank has so long to reach the call that fails, and to report it.
 constexpr milliseconds kToEnd(3000);
 
