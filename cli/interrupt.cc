@@ -45,7 +45,7 @@ void Note(int signal) {
   alarm(static_cast<unsigned>(within));
 }
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE};
 
 const char* NameOf(int signal) {
   switch (signal) {
@@ -53,6 +53,8 @@ const char* NameOf(int signal) {
       return "SIGTERM";
     case SIGHUP:
       return "SIGHUP";
+    case SIGUSR1:
+      return "SIGUSR1";
     case SIGPIPE:
       return "SIGPIPE (nobody reads its output any more)";
     default:

@@ -1,8 +1,9 @@
 #ifndef TESSERA_CLI_INTERRUPT_H_
 #define TESSERA_CLI_INTERRUPT_H_
-// SIGINT (Ctrl-C), SIGTERM, SIGHUP (the terminal was closed) and SIGPIPE (nobody reads the output
-// any more): a wish that a command looks for (training ends after its step), or the end of the
-// process, which leaves nothing half written. A further one within a second is the same wish, as
+// SIGINT (Ctrl-C), SIGTERM, SIGHUP (the terminal was closed), SIGUSR1 (the signal that mpirun passes
+// on and lets its ranks end in their own time) and SIGPIPE (nobody reads the output any more): a
+// wish that a command looks for (training ends after its step), or the end of the process, which
+// leaves nothing half written. A further one within a second is the same wish, as
 // launchers send it twice; a later one ends the process at once, but for SIGPIPE. A SIGHUP or
 // SIGPIPE that is ignored when the program starts, as under nohup, stays ignored.
 #include <string>
@@ -21,8 +22,8 @@ inline bool Interrupted() { return InterruptSignal() != 0; }
 // where both are called, that counts.
 void EndCleanlyOnInterrupt();
 
-// Exit code by the shell's convention: 129 for SIGHUP, 130 for SIGINT, 141 for SIGPIPE, 143 for
-// SIGTERM; 0 for no signal.
+// Exit code by the shell's convention: 129 for SIGHUP, 130 for SIGINT, 138 for SIGUSR1, 141 for
+// SIGPIPE, 143 for SIGTERM; 0 for no signal.
 inline int InterruptedExit(int signal) { return signal == 0 ? 0 : 128 + signal; }
 // Says which of them came: "interrupted by SIGTERM"; "interrupted" for SIGINT, which a user knows.
 std::string InterruptedText(int signal);

@@ -35,6 +35,7 @@ constexpr char kFooter[] =
     "  129  SIGHUP (its terminal was closed) ended it; tessera train has saved its checkpoint\n"
     "       before. Under nohup it goes on; tessera serve looks for new models instead.\n"
     "  130  Ctrl-C (SIGINT) ended it, likewise.\n"
+    "  138  SIGUSR1 (mpirun passes it on to all ranks) ended it, likewise.\n"
     "  141  SIGPIPE (nobody reads its output any more, as after | head) ended it, likewise.\n"
     "  143  SIGTERM ended it, likewise. (tessera serve ends with 0 on Ctrl-C and SIGTERM.)\n"
     "--json, --metrics and -o write files, except that --json of inspect and calibrate is a switch "

@@ -8,11 +8,12 @@
 namespace tessera::cli {
 namespace {
 
-// The signal that ended a rank, as mpirun's exit code says; 0 for none. SIGTERM, SIGINT and SIGHUP
-// end ranks that have saved.
+// The signal that ended a rank, as mpirun's exit code says; 0 for none. SIGTERM, SIGINT, SIGHUP and
+// SIGUSR1 end ranks that have saved.
 int SignalIn(const MpirunEnd& end) {
   const int signal = end.code - 128;
-  const bool ends_well = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+  const bool ends_well =
+      signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGUSR1;
   const bool is_loss = signal > 0 && signal < 65 && !ends_well;
   return is_loss && !end.mpirun_was_killed ? signal : 0;
 }

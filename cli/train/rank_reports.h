@@ -5,7 +5,7 @@
 // hosts write anyway. A file is there as a whole or not at all; lines of several ranks on standard
 // error may be cut or lost where ranks are killed, and say other things in other formats.
 //
-//   R.process  {"process": 4711, "host": "node7 …"}: rank R heeds SIGTERM, SIGINT and SIGHUP
+//   R.process  {"process": 4711, "host": "node7 …"}: rank R heeds signals of cli/interrupt.h
 //              from now on
 //   R.ended    {"code": 0}: rank R ends by itself, well or by an error (1); it says so before any
 //              other rank fails

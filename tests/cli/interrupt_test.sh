@@ -1,7 +1,7 @@
 #!/bin/bash
-# SIGINT and SIGTERM: the step is finished, the checkpoint saved if one was asked for, exit 130 or
-# 143; and what was saved goes on. Signals in a row are one; a later one, or a time, ends the
-# process as it stands.
+# SIGINT, SIGTERM, SIGUSR1: the step is finished, the checkpoint saved if one was asked for, exit
+# 130, 143 or 138; and what was saved goes on. Signals in a row are one; a later one, or a time,
+# ends the process as it stands.
 source "$(dirname "$0")/cli_test_lib.sh"
 source "$(dirname "$0")/mpi_test_lib.sh"
 sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
@@ -45,6 +45,8 @@ interrupt SIGINT 130 train --config long.json
 has err "nothing was saved"
 interrupt SIGTERM 143 train --config long.json
 has err "interrupted by SIGTERM: nothing was saved"
+interrupt SIGUSR1 138 train --config long.json
+has err "interrupted by SIGUSR1: nothing was saved"
 
 interrupt SIGTERM 143 train --config long.json --checkpoint stopped.safetensors
 has err "saved stopped.safetensors"
@@ -129,26 +131,36 @@ feeder=$!
 ends_clean "ready/*/*" "ready*" preprocess endless.tsv -o ready
 kill $feeder
 
-# ---- processes: one rank that gets the signal stops all; and all get it from mpirun
-# start_processes: starts two ranks, and waits until they have made a step.
+# ---- processes: one rank that gets the signal stops all; and all get SIGUSR1 from mpirun
+# start_processes ARGS…: starts two ranks, and waits until they have made a step.
 start_processes() {
   rm -f steps.jsonl
   start_ranks 2 train --config long.json --plan row_wise --checkpoint processes \
-    --metrics steps.jsonl --set metrics.compute_interval_steps=1
+    --metrics steps.jsonl --set metrics.compute_interval_steps=1 "$@"
   until [ -s steps.jsonl ] || ! kill -0 $job; do sleep 0.1; done
 }
 start_processes
 kill -TERM "${processes[1]}"
-wait $job
-[ $? -eq 143 ] || fail "a rank that was stopped: $(cat out err)"
+ranks_end 143
 has err "interrupted by SIGTERM: saved processes"
 run 0 export processes --out processes.safetensors
 stands processes.safetensors
 rm -r processes processes.safetensors
-mpirun+=(--mca odls_base_sigkill_timeout 5)  # else 1 s; it waits twice as long in any case
 start_processes
+kill -USR1 $job
+ranks_end 138
+has err "interrupted by SIGUSR1: saved processes"
+run 0 export processes --out processes.safetensors
+stands processes.safetensors
+rm -r processes processes.safetensors
+
+# mpirun passes SIGTERM on, too, and then kills its ranks: that of Open MPI 5 after 0.25 s, which
+# may be before the save. The last checkpoint is whole.
+mpirun+=(--mca odls_base_sigkill_timeout 5)  # of Open MPI 4, else 1 s; it waits twice as long
+start_processes --checkpoint-every 20
+until [ -e processes/index.json ] || ! kill -0 $job; do sleep 0.1; done
 kill -TERM $job
-wait $job && fail "mpirun ended well"
-has err "interrupted by SIGTERM: saved processes"
+ranks_end 1
+[ "$open_mpi" -ge 5 ] || has err "interrupted by SIGTERM: saved processes"
 run 0 export processes --out processes.safetensors
 stands processes.safetensors

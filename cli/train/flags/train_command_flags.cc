@@ -94,14 +94,13 @@ constexpr char kFooter[] =
     "save is a whole checkpoint. Whenever the training is killed, the last save is complete.\n"
     "--checkpoint and --metrics never replace what another run saved: they name new files or "
     "folders, or those that --resume continues from, unless --overwrite is given.\n"
-    "SIGTERM, Ctrl-C, SIGHUP (a closed terminal; not under nohup) and SIGPIPE (nobody reads its "
-    "output any more) finish the step, save the checkpoint if --checkpoint was given, and exit "
-    "with 143, 130, 129 and 141; a resumed training gives the same bits (but see --pipeline "
-    "semi_sync). Signals within a second of the first are "
-    "one; a later one, or --stop-within, ends it at once. "
-    "One rank that gets the signal stops all. (If mpirun itself gets SIGTERM, it passes it on, "
-    "kills its ranks soon after, and exits with 1. For a long checkpoint, signal one rank "
-    "instead; mpirun then exits with 143.)\n";
+    "SIGTERM, Ctrl-C, SIGHUP (a closed terminal; not under nohup), SIGUSR1 and SIGPIPE (nobody "
+    "reads its output any more) finish the step, save the checkpoint if --checkpoint was given, "
+    "and exit with 143, 130, 129, 138 and 141; a resumed training gives the same bits (but see "
+    "--pipeline semi_sync). Signals within a second of the first are one; a later one, or "
+    "--stop-within, ends it at once. One rank that gets the signal stops all. Send mpirun itself "
+    "SIGUSR1, which it passes on, and after which it exits with 138; after SIGTERM or Ctrl-C it "
+    "kills its ranks soon, whatever they save, that of Open MPI 5 after a quarter of a second.\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
 void AddCheckpointFlags(Command app, TrainFlags& f) {
@@ -289,8 +288,8 @@ void AddTrainFlags(Command app, TrainFlags& f) {
   AddEvaluationFlags(app, f.evaluation);
   AddCheckpointFlags(app, f);
   app.Add("--stop-within", f.stop_within,
-          "After SIGTERM, Ctrl-C or SIGHUP, end without saving if the step and its checkpoint take "
-          "longer than this (default 300; 0: no limit)")
+          "After SIGTERM, Ctrl-C, SIGHUP or SIGUSR1, end without saving if the step and its "
+          "checkpoint take longer than this (default 300; 0: no limit)")
       .Within(NumbersFrom(0, 1 << 30))
       .Value("SECONDS");
   app.Add("--resume", f.resume,
