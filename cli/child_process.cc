@@ -15,7 +15,7 @@ namespace tessera::cli {
 namespace {
 
 // Runs in the child between fork and its program: it calls only what a signal handler may call.
-bool SetUp(const char* log, bool guarded, pid_t parent) {
+bool SetUp(const char* log, int errors, bool guarded, pid_t parent) {
   if (guarded) {
     setpgid(0, 0);
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return false;
@@ -24,7 +24,7 @@ bool SetUp(const char* log, bool guarded, pid_t parent) {
   const int in = open("/dev/null", O_RDONLY);
   if (in < 0 || dup2(in, STDIN_FILENO) < 0) return false;
   if (in != STDIN_FILENO) close(in);
-  if (*log == '\0') return true;
+  if (*log == '\0') return errors == STDERR_FILENO || dup2(errors, STDERR_FILENO) >= 0;
   const int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   return out >= 0 && dup2(out, STDOUT_FILENO) >= 0 && dup2(out, STDERR_FILENO) >= 0;
 }
@@ -51,7 +51,8 @@ pid_t StartChild(const ChildStart& start) {
   if (pipe2(ends, O_CLOEXEC) != 0) fail(errno);
   const pid_t parent = getpid(), child = fork();
   if (child == 0) {
-    if (SetUp(start.log.c_str(), start.guarded, parent)) execv(start.program.c_str(), argv.data());
+    if (SetUp(start.log.c_str(), start.errors, start.guarded, parent))
+      execv(start.program.c_str(), argv.data());
     const int error = errno;
     (void)!write(ends[1], &error, sizeof error);
     _exit(127);

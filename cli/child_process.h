@@ -2,6 +2,7 @@
 #define TESSERA_CLI_CHILD_PROCESS_H_
 // Processes that a command starts. Their standard input is empty.
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct ChildStart {
   std::string program;             // a path
   std::vector<std::string> words;  // the name that it is called by, then what it is told
   std::string log = {};            // standard output and error are added to this file; "": to ours
+  int errors = STDERR_FILENO;      // a descriptor for standard error, where there is no log
   // Ctrl-C on the terminal does not reach it, and SIGTERM ends it when this process has ended.
   bool guarded = false;
 };

@@ -17,6 +17,7 @@
 
 #include "cli/child_process.h"
 #include "cli/interrupt.h"
+#include "cli/launch/without_nuls.h"
 #include "comm/rank_process.h"
 #include "runtime/base/check.h"
 #include "runtime/files/files.h"
@@ -176,12 +177,19 @@ MpirunEnd RunMpirun(const MpirunStart& start) {
   setenv(kLaunchFolder, fs::absolute(start.reports).c_str(), /*overwrite=*/1);
   // Open MPI 4 wants ssh, which containers lack, also for this host alone.
   if (start.hostfile.empty()) setenv("OMPI_MCA_plm", "isolated", /*overwrite=*/0);
+  // Open MPI 5 starts nothing without a home.
+  setenv("HOME", "/", /*overwrite=*/0);
+  WithoutNuls errors;
   pid_t mpirun = 0;
   try {
-    mpirun = StartChild({.program = start.mpirun, .words = WordsOf(start), .guarded = true});
+    mpirun = StartChild({.program = start.mpirun,
+                         .words = WordsOf(start),
+                         .errors = errors.child_end(),
+                         .guarded = true});
   } catch (const Error& error) {
     throw Error(Format("{} cannot be started: {}", start.mpirun, error.what()));
   }
+  errors.CloseChildEnd();
   return WaitFor(mpirun, start);
 }
 

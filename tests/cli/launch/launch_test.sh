@@ -112,7 +112,8 @@ done
 mkdir stays
 cat >stays/mpirun <<PYTHON
 #!/usr/bin/env python3
-import signal, subprocess, sys
+import os, signal, subprocess, sys
+os.write(2, b"a text of Open MPI 5\n\0")
 subprocess.call(["$(readlink -f "$(command -v mpirun)")"] + sys.argv[1:])
 signal.pause()
 PYTHON
@@ -121,6 +122,7 @@ PATH=$PWD/stays:$PATH in_time lose is_saved KILL stuck 1 --ranks 2 -- "${train[@
   --checkpoint stuck "${save[@]}"
 has err "launch: rank 1 was lost after step "
 has out "saved stuck"
+cmp err <(tr -d "\0" <err) || fail "NULs were passed on: $(cat err)"
 
 # ---- the launch itself is killed: nothing goes on without it
 launch --ranks 2 -- "${endless[@]}" --checkpoint orphans "${save[@]}"
