@@ -1,11 +1,11 @@
 #ifndef TESSERA_CLI_INTERRUPT_H_
 #define TESSERA_CLI_INTERRUPT_H_
-// SIGINT (Ctrl-C), SIGTERM, SIGHUP (the terminal was closed), SIGUSR1 (the signal that mpirun passes
-// on and lets its ranks end in their own time) and SIGPIPE (nobody reads the output any more): a
-// wish that a command looks for (training ends after its step), or the end of the process, which
-// leaves nothing half written. A further one within a second is the same wish, as
-// launchers send it twice; a later one ends the process at once, but for SIGPIPE. A SIGHUP or
-// SIGPIPE that is ignored when the program starts, as under nohup, stays ignored.
+// SIGINT (Ctrl-C), SIGTERM, SIGHUP (the terminal was closed), SIGUSR1 (mpirun passes it on and lets
+// its ranks end in their own time) and SIGPIPE (nobody reads the output any more): a wish that a
+// command looks for (training ends after its step), or the end of the process, which leaves nothing
+// half written. A further one within a second is the same wish, as launchers send it twice; a later
+// one ends the process at once, but for SIGPIPE. A SIGHUP or SIGPIPE that is ignored when the
+// program starts, as under nohup, stays ignored.
 #include <string>
 
 namespace tessera::cli {

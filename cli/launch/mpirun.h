@@ -30,9 +30,9 @@ struct MpirunEnd {
 
 // Runs it to its end. Output passes through, standard error without NULs. A signal of
 // cli/interrupt.h goes to one rank, which has all save and end, or to mpirun, as SIGTERM, where no
-// rank heeds it yet: mpirun kills its ranks soon after, whatever they save. A rank of this host that
-// stays stopped while no other rank watches it, before they have met or when all have trained and
-// left, is killed.
+// rank heeds it yet: mpirun kills its ranks soon after, whatever they save. A rank of this host
+// that stays stopped while no other rank watches it, before they have met or when all have trained
+// and left, is killed.
 MpirunEnd RunMpirun(const MpirunStart& start);
 
 }  // namespace tessera::cli

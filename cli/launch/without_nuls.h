@@ -1,7 +1,7 @@
 #ifndef TESSERA_CLI_LAUNCH_WITHOUT_NULS_H_
 #define TESSERA_CLI_LAUNCH_WITHOUT_NULS_H_
-// Standard error of a child process, on its way to ours: NULs are left out. The mpirun of Open MPI 5
-// ends texts of its own with one, where the next line then begins.
+// Standard error of a child process, on its way to ours: NULs are left out. The mpirun of Open MPI
+// 5 ends texts of its own with one, where the next line then begins.
 #include <atomic>
 #include <thread>
 

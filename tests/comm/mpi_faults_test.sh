@@ -7,8 +7,8 @@ failures=0
 threads=("" "--comm-thread=off")
 
 # expect FAULT PATTERN…: the job fails, with the exit code $want where it is given, and says each
-# pattern. One that hangs is ended after far more time than a job takes on a busy machine. Open MPI 5
-# ends texts of its own with NULs.
+# pattern. One that hangs is ended after far more time than a job takes on a busy machine. Open MPI
+# 5 ends texts of its own with NULs.
 expect() {
   local fault=$1 thread output code bad pattern
   shift
