@@ -48,6 +48,8 @@ struct FaultFinder {
 }  // namespace
 
 std::optional<JsonFault> FindJsonFault(std::string_view text) {
+  // Versions of the parser have other words for this.
+  if (text.empty()) return JsonFault{1, "unexpected end of input; expected '[', '{', or a literal"};
   FaultFinder finder;
   Json::sax_parse(text.begin(), text.end(), &finder);
   return finder.fault;
