@@ -92,7 +92,7 @@ void ProposeFamily(const Json& attrs) {
     Json row = Json::array();
     for (const Json& name : attrs["expect"].at("tables"))
       for (const ShardingOption* option : p)
-        if (tables[static_cast<size_t>(option->table)] == name) row.push_back(number_of(option));
+        if (name == tables[static_cast<size_t>(option->table)]) row.push_back(number_of(option));
     const Json rating = feedback.empty() ? Json() : feedback[got.size() % feedback.size()];
     got.push_back(row);
     proposer->Feedback(rating.is_null() ? std::nullopt : std::optional(rating.get<double>()));

@@ -165,7 +165,7 @@ Answer RunQuantEbc(Context& ctx, const Case& c) {
   const std::vector<NamedTensor> state = collection.StateDict();
   for (const Json& t : c.attrs.at("tables"))
     TESSERA_CHECK(std::any_of(state.begin(), state.end(),
-                              [&](const NamedTensor& s) { return s.name == t["state_dict_key"]; }),
+                              [&](const NamedTensor& s) { return t["state_dict_key"] == s.name; }),
                   "{} is not in the state dict", t["state_dict_key"].get<std::string>());
   answer.tensors["values"] =
       collection.Forward(ctx, ReadKjt(c, "kjt", /*weights_grad=*/false)).values().value();
