@@ -37,13 +37,9 @@ class HelpFormatter : public CLI::Formatter {
     return Wrapped(CLI::Formatter::make_help(app, std::move(name), mode));
   }
 
-  // A default stands behind its value's name, " N=3", where newer versions of CLI11 have " N [3] ".
   std::string make_option_opts(const CLI::Option* option) const override {
-    std::string text = CLI::Formatter::make_option_opts(option);
-    const std::string value = option->get_default_str(), newer = " [" + value + "] ";
-    const size_t at = value.empty() ? text.npos : text.find(newer);
-    if (at != text.npos) text.replace(at, newer.size(), "=" + value);
-    return text;
+    return internal::OptionText(CLI::Formatter::make_option_opts(option),
+                                option->get_default_str());
   }
 };
 

@@ -33,6 +33,13 @@ std::string OutOfRange(const char* what, T low, T high, std::string& text) {
                 open ? Format("of at least {}", low) : Format("from {} to {}", low, high), text);
 }
 
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return OptionText(CLI::Formatter::make_option_opts(option), option->get_default_str());
+  }
+};
+
 }  // namespace
 
 Flag& Flag::Required() {
@@ -131,6 +138,7 @@ ProgramFlags::ProgramFlags(const std::string& description)
     : ProgramFlags(std::make_shared<CLI::App>(description)) {}
 
 ProgramFlags::ProgramFlags(std::shared_ptr<CLI::App> own) : Flags(own.get()), own_(std::move(own)) {
+  own_->formatter(std::make_shared<HelpFormatter>());
   ShowDefaults();
 }
 

@@ -45,4 +45,11 @@ std::string MistakeText(const std::string& text) {
   return text;
 }
 
+std::string OptionText(std::string text, const std::string& default_value) {
+  const std::string newer = " [" + default_value + "] ";
+  const size_t at = default_value.empty() ? text.npos : text.find(newer);
+  if (at != text.npos) text.replace(at, newer.size(), "=" + default_value);
+  return text;
+}
+
 }  // namespace tessera::internal
