@@ -9,6 +9,7 @@
 #include "data/rows/find_byte.h"
 #include "data/rows/number_text.h"
 #include "data/rows/word_table.h"
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/json/json_fault.h"
 
@@ -288,6 +289,7 @@ void JsonCells::Reader::Read(std::string_view line, LineCells& out) {
   stray.reset();
   last_key = followers.size() - 1;
   for (LineCell& cell : out.cells) cell.kind = LineCell::Kind::kMissing;
+  if (line.starts_with(internal::kByteOrderMark)) throw NotJson();  // some versions skip it
   ondemand::document document =
       Good(parser.iterate(line.data(), line.size(), line.size() + kPadding));
   ondemand::object object = Good(document.get_object());
