@@ -47,11 +47,15 @@ TEST(TopicsTest, HaveSweepsAndSuitesOfSoundPoints) {
   for (const Topic* topic : Topics()) {
     ExpectDistinctNames(*topic, PointsOf(*topic, "", {}));
     const bool has_files = topic->name != "read";
-    if (has_files) EXPECT_NO_THROW(CheckPoints(*topic, PointsOf(*topic, "", {}))) << topic->name;
+    if (has_files) {
+      EXPECT_NO_THROW(CheckPoints(*topic, PointsOf(*topic, "", {}))) << topic->name;
+    }
     for (const Suite& suite : topic->suites) {
       const std::vector<Point> points = PointsOf(*topic, suite.name, {{"threads", {"1"}}});
       ExpectDistinctNames(*topic, points);
-      if (has_files) EXPECT_NO_THROW(CheckPoints(*topic, points)) << topic->name << suite.name;
+      if (has_files) {
+        EXPECT_NO_THROW(CheckPoints(*topic, points)) << topic->name << suite.name;
+      }
     }
   }
 }
