@@ -1,5 +1,5 @@
 // `mse` = Σw(y − p)²/Σw and its root `rmse`; with include_r_squared also
-// `r_squared` = 1 − Σw(y − p)²/(Σwy² − (Σwy)²/Σw).
+// `r_squared` = 1 − Σw(y − p)²/(Σwy² − (Σwy)²/Σw); 1 where labels are alike, as TorchRec has it.
 #include <cmath>
 
 #include "metrics/formulas/formulas.h"
@@ -24,9 +24,10 @@ class Mse final : public SumFormula {
   std::vector<MetricValue> Values(std::span<const double> sums) const override {
     const double mse = RatioOrZero(sums[0], sums[1]);
     std::vector<MetricValue> values = {{"mse", mse}, {"rmse", std::sqrt(mse)}};
-    if (include_r_squared_)
-      values.push_back(
-          {"r_squared", 1 - sums[0] / (sums[3] - RatioOrZero(sums[2] * sums[2], sums[1]))});
+    if (include_r_squared_) {
+      const double spread = sums[3] - RatioOrZero(sums[2] * sums[2], sums[1]);
+      values.push_back({"r_squared", spread == 0 ? 1.0 : 1 - sums[0] / spread});
+    }
     return values;
   }
 

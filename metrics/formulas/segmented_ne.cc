@@ -1,5 +1,5 @@
 // `segmented_ne_<g>` for g in [0, num_groups): ne of the examples whose grouping key is g, and with
-// include_logloss `logloss_<g>`. Of the lifetime alone.
+// include_logloss `logloss_<g>`.
 #include "metrics/formulas/ne.h"
 #include "runtime/base/check.h"
 
@@ -12,7 +12,6 @@ class SegmentedNe final : public SumFormula {
       : SumFormula(options.num_groups * kCount),
         groups_(options.num_groups),
         include_logloss_(options.include_logloss) {}
-  bool windowed() const override { return false; }
 
   BatchUse AddUp(const MetricBatch& batch, std::span<double> sums) override {
     TESSERA_CHECK_EQ(batch.grouping_keys.size(), batch.size(), "segmented_ne: grouping_keys");
@@ -24,7 +23,7 @@ class SegmentedNe final : public SumFormula {
       groups[static_cast<size_t>(g)].Add(p, y, w, internal::kEta);
     });
     for (size_t g = 0; g < groups.size(); ++g) groups[g].Store(sums.subspan(g * kCount, kCount));
-    return BatchUse::kLifetime;
+    return BatchUse::kLifetimeAndWindow;
   }
 
   std::vector<MetricValue> Values(std::span<const double> sums) const override {

@@ -70,7 +70,7 @@ TEST_P(Formulas, LifetimeAndWindowAreThoseOfTheObviousLoop) {
     const auto values = metric->Values();
     ExpectValues(values, "lifetime_",
                  Reference(kind.name, kind.name == "scalar" ? Batches{batch} : all));
-    if (kind.name != "segmented_ne") ExpectValues(values, "window_", Reference(kind.name, kept));
+    ExpectValues(values, "window_", Reference(kind.name, kept));
     if (kind.name.starts_with("serving"))
       ExpectValues(values, "", {{"total_examples", TotalExamples(all)}});
   }

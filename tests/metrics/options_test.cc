@@ -114,6 +114,13 @@ TEST(MetricOptionsTest, NdcgOfANegativeTaskIsThatOfTheOppositeNumbers) {
   EXPECT_GT(std::abs(ndcg(p, y, "") - ndcg(not_p, not_y, "")), 1e-3);
 }
 
+TEST(MetricOptionsTest, TheRSquaredOfLabelsThatAreAlikeIs1) {
+  const MetricReport report =
+      Computed(R"({"mse": {"include_r_squared": true}})",
+               {{"prediction", Floats({0.25f, 0.5f})}, {"label", Floats({2, 2})}});
+  EXPECT_EQ(report.at("mse-t|window_r_squared"), 1);
+}
+
 TEST(MetricOptionsTest, WithoutAnyWeightNeIsSmallInsteadOfNaN) {
   const ModelOutput output = {
       {"prediction", Floats({0.3f, 0.6f})}, {"label", Floats({0, 1})}, {"weight", Floats({0, 0})}};
