@@ -1,6 +1,9 @@
 #include "metrics/formulas/auc.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <span>
 
 #include "metrics/state/score_ties.h"
 
@@ -19,10 +22,12 @@ double Auc(const ScoredExamples& examples) {
 }
 
 double AucOrHalf(const ScoredExamples& examples) {
-  const auto is_nan = [](float p) { return std::isnan(p); };
+  const auto has_nan = [](std::span<const float> column) {
+    return std::any_of(column.begin(), column.end(), [](float x) { return std::isnan(x); });
+  };
   const double auc = Auc(examples);
-  const bool one_class = std::isnan(auc) && std::none_of(examples.predictions.begin(),
-                                                         examples.predictions.end(), is_nan);
+  const bool one_class = std::isnan(auc) && !has_nan(examples.predictions) &&
+                         !has_nan(examples.labels) && !has_nan(examples.weights);
   return one_class ? 0.5 : auc;
 }
 

@@ -9,10 +9,10 @@
 
 namespace tessera {
 
-// NaN where one class has no weight, or a prediction is NaN. The order of the examples changes no
+// NaN where one class has no weight, or a number is NaN. The order of the examples changes no
 // bit of the result as long as sums of weights are exact (weights 1, say). O(n log n).
 double Auc(const ScoredExamples& examples);
-// TorchRec's: 0.5 where one class has no weight.
+// TorchRec's: 0.5 where one class has no weight and no number is NaN.
 double AucOrHalf(const ScoredExamples& examples);
 
 }  // namespace tessera

@@ -81,6 +81,10 @@ TEST(Auc, UndefinedIsNaN) {
   EXPECT_TRUE(std::isnan(Auc({})));
   const std::vector<float> nan = {0.1f, std::numeric_limits<float>::quiet_NaN()};
   EXPECT_TRUE(std::isnan(Auc({nan, both, {}})));
+  EXPECT_EQ(AucOrHalf({p, ones, {}}), 0.5);
+  EXPECT_TRUE(std::isnan(AucOrHalf({nan, ones, {}})));
+  EXPECT_TRUE(std::isnan(AucOrHalf({p, nan, {}})));
+  EXPECT_TRUE(std::isnan(AucOrHalf({p, ones, nan})));
 }
 
 TEST(Auc, SizesMustAgree) {
