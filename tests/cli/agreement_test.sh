@@ -20,7 +20,7 @@ disagree() {
   shift
   for (( ; $# > 0; )); do [ "$1" = -- ] && break; first+=("$1"); shift; done
   shift
-  if by_rank "$tessera" train "${first[@]}" -- "$tessera" train "$@" >out 2>err; then
+  if limit=60 by_rank "$tessera" train "${first[@]}" -- "$tessera" train "$@" >out 2>err; then
     fail "ranks went along: ${first[*]} and $*"
   fi
   for text in "${texts[@]}"; do has err "$text"; done

@@ -2,11 +2,11 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../tools/mpi_environment.sh"
 open_mpi=$(mpirun --version | sed -nE 's/^mpirun .* ([0-9]+)\..*/\1/p')  # 4, 5
 
-# run_mpirun ARGS…: runs mpirun to its end. That of Open MPI 5 ends texts of its own with NULs,
-# which are left out.
+# run_mpirun ARGS…: runs mpirun to its end, or for $limit seconds where that is set. That of Open
+# MPI 5 ends texts of its own with NULs, which are left out.
 run_mpirun() {
   {
-    mpirun --oversubscribe "$@" 2>&1 >&3 | tr -d '\0' >&2
+    timeout "${limit:-0}" mpirun --oversubscribe "$@" 2>&1 >&3 | tr -d '\0' >&2
     return "${PIPESTATUS[0]}"
   } 3>&1
 }

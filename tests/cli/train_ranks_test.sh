@@ -88,7 +88,7 @@ has out "4 ranks (mpi)"
 [ "$(grep -c "epoch 2:" out)" = 1 ] || fail "not said once: $(cat out)"
 for folder in threads processes; do run 0 export "$folder" --out "$folder.safetensors"; done
 cmp threads.safetensors processes.safetensors || fail "processes: other bits than threads"
-if under_mpirun train --config two.json --checkpoint processes >out 2>err; then
+if limit=60 under_mpirun train --config two.json --checkpoint processes >out 2>err; then
   fail "it was written over"
 fi
 has err "processes: processes/index.json is there, which this command did not begin from"
@@ -107,7 +107,7 @@ open(sys.argv[2], "wb").write(program)
 EOM
 chmod +x other
 arguments=(train --config two.json --plan table_wise)
-if by_rank "$tessera" "${arguments[@]}" -- ./other "${arguments[@]}" >out 2>err; then
+if limit=60 by_rank "$tessera" "${arguments[@]}" -- ./other "${arguments[@]}" >out 2>err; then
   fail "two builds went along"
 fi
 has err "the program's build"
@@ -118,6 +118,7 @@ start_ranks 3 train --config endless.json --plan row_wise
 sleep 1
 kill -9 "${processes[2]}"
 ranks_end 137
+has err "process rank 2 with PID"
 
 # ---- resumed: under the same plan with the same bits, under others, and in one process
 run 0 train --config two.json --epochs 1 --ranks 4 --plan mixed.json --checkpoint part

@@ -32,7 +32,7 @@ waits='AllReduce sum "(before|sum of t7)"'
 expect throw '^rank 1: row 12 of t7 is out of range' \
   "rank [02].*in $waits"
 # mpirun ends at once, and may lose the last line of a rank.
-want=137 expect kill "rank [02]: (ended by SIGTERM|waited) in $waits"
+want=137 expect kill 'process rank 1 with PID' "rank [02]: (ended by SIGTERM|waited) in $waits"
 expect op 'rank 1 made AllGather "rows of t7"' 'made AllReduce sum "sum of t7"'
 expect count \
   'AllToAllV "ids of t7" .*: rank 1 expected 20000 elements of f32 from rank 2, which sent 9000'
@@ -49,7 +49,7 @@ expect stop_early "$early has been stopped for 2 s \(SIGSTOP\)"
 ended='rank 1 has had no process on .* for 2 s: it has ended before it started MPI'
 expect end_first "rank [02]: waited in the start of MPI: $ended"
 expect end_early 'exited due to process rank 1 '
-want=137 expect kill_early
+want=137 expect kill_early 'process rank 1 with PID'
 threads=("")  # hosts hear of each other by the thread of MPI
 expect apart "$silent has not been heard of for 2 s"
 # All ranks end well, though one computes for long, or comes late.

@@ -96,7 +96,7 @@ for line in 186 204; do  # of batch 186 to 222, whose first 18 rows are the firs
     --checkpoint bad --checkpoint-every 1
   run 0 inspect bad
   has out "step 5"
-  "${mpirun[@]}" -n 2 "$tessera" train --config plain.json --data bad.jsonl >out 2>err
+  limit=60 "${mpirun[@]}" -n 2 "$tessera" train --config plain.json --data bad.jsonl >out 2>err
   [ $? = 1 ] || fail "line $line: $(cat out err)"
   has err "bad.jsonl:$line: "
 done
