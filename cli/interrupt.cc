@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/show/log.h"
+#include "cli/without_signals.h"
 #include "runtime/base/check.h"
 #include "runtime/base/start_threads.h"
 #include "runtime/files/unfinished_paths.h"
@@ -116,22 +117,6 @@ void EndOnSignal() {
   internal::RemoveUnfinished();
   EndNow(Format("ended by {}: what was not finished is removed", NameOf(signal)), signal);
 }
-
-// Holds all signals back from this thread, and from those that it starts, for its lifetime.
-class WithoutSignals {
- public:
-  WithoutSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-  WithoutSignals& operator=(const WithoutSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 // Starts the thread that ends the process; false where its pipe cannot be made, or it is there.
 // Throws Error where it cannot begin.

@@ -6,24 +6,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <utility>
 
+#include "cli/without_signals.h"
 #include "runtime/base/check.h"
 #include "runtime/base/start_threads.h"
 
 namespace tessera::cli {
 namespace {
 
-// Signals are the main thread's, and nobody who reads no more is an error of write alone.
-void HoldSignals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
-}
-
-// Writes to standard error; what nobody reads is dropped.
+// Writes to standard error. What nobody reads any more is dropped: SIGPIPE is held back.
 void Write(const char* begin, const char* end) {
   while (begin < end) {
     const ssize_t written = write(STDERR_FILENO, begin, static_cast<size_t>(end - begin));
@@ -38,6 +31,7 @@ WithoutNuls::WithoutNuls() {
   if (pipe2(ends_, O_CLOEXEC) != 0)
     throw Error(Format("no pipe for mpirun's errors can be made: {}", std::strerror(errno)));
   try {
+    const WithoutSignals none;  // the new thread takes none
     thread_ = StartThread("thread that passes on mpirun's errors", [this] { PassOn(); });
   } catch (...) {
     close(ends_[0]);
@@ -58,12 +52,12 @@ void WithoutNuls::CloseChildEnd() {
 }
 
 void WithoutNuls::PassOn() {
-  HoldSignals();
   char text[4096];
   for (;;) {
     pollfd in = {ends_[0], POLLIN, 0};
     const int ready = poll(&in, 1, /*timeout=*/50);
-    if (ready == 0 && child_has_ended_) return;  // a process that outlives the child has the pipe
+    // The pipe stays open where a process of the child's outlives it.
+    if (ready == 0 && child_has_ended_) return;
     if (ready <= 0) continue;
     const ssize_t size = read(ends_[0], text, sizeof text);
     if (size <= 0) return;
