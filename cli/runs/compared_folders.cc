@@ -26,10 +26,10 @@ bool HasHappened(const std::string& path) {
   }
 }
 
-// Whether a folder is a run's that has lost its run.json.
-bool HasLostDocument(const std::string& path) {
-  return !IsRunFolder(path) && IsThere(PathIn(path, kRunConfig)) &&
-         IsThere(PathIn(path, kRunCurve));
+// Whether a folder is a run's, which may have lost its run.json.
+bool IsOfRun(const std::string& path) {
+  return IsRunFolder(path) ||
+         (IsThere(PathIn(path, kRunConfig)) && IsThere(PathIn(path, kRunCurve)));
 }
 
 // Adds the runs that have begun in a folder, and in the folders in it, which may be of sweeps.
@@ -37,7 +37,7 @@ void AddRuns(const std::string& folder, bool of_sweeps, std::vector<std::string>
   constexpr auto kReadable = std::filesystem::directory_options::skip_permission_denied;
   for (const auto& entry : std::filesystem::directory_iterator(folder, kReadable)) {
     const std::string path = PathIn(folder, entry.path().filename().string());
-    if (IsRunFolder(path) || HasLostDocument(path)) {
+    if (IsOfRun(path)) {
       if (HasHappened(path)) runs.push_back(path);
     } else if (of_sweeps && IsFolder(path)) {
       AddRuns(path, /*of_sweeps=*/false, runs);
