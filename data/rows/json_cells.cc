@@ -289,7 +289,8 @@ void JsonCells::Reader::Read(std::string_view line, LineCells& out) {
   stray.reset();
   last_key = followers.size() - 1;
   for (LineCell& cell : out.cells) cell.kind = LineCell::Kind::kMissing;
-  if (line.starts_with(internal::kByteOrderMark)) throw NotJson();  // some versions skip it
+  // Some versions of the parser pass over a byte order mark.
+  if (line.starts_with(internal::kByteOrderMark)) throw NotJson();
   ondemand::document document =
       Good(parser.iterate(line.data(), line.size(), line.size() + kPadding));
   ondemand::object object = Good(document.get_object());

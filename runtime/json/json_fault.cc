@@ -48,7 +48,7 @@ struct FaultFinder {
 }  // namespace
 
 std::optional<JsonFault> FindJsonFault(std::string_view text) {
-  // Versions of the parser have other words for this.
+  // Each version of the parser has words of its own for this.
   if (text.empty()) return JsonFault{1, "unexpected end of input; expected '[', '{', or a literal"};
   FaultFinder finder;
   Json::sax_parse(text.begin(), text.end(), &finder);

@@ -98,9 +98,10 @@ constexpr char kFooter[] =
     "reads its output any more) finish the step, save the checkpoint if --checkpoint was given, "
     "and exit with 143, 130, 129, 138 and 141; a resumed training gives the same bits (but see "
     "--pipeline semi_sync). Signals within a second of the first are one; a later one, or "
-    "--stop-within, ends it at once. One rank that gets the signal stops all. Send mpirun itself "
-    "SIGUSR1, which it passes on, and after which it exits with 138; after SIGTERM or Ctrl-C it "
-    "kills its ranks soon, whatever they save, that of Open MPI 5 after a quarter of a second.\n";
+    "--stop-within, ends it at once. One rank that gets the signal stops all. To stop them "
+    "through mpirun, send it SIGUSR1: it passes the signal on, and exits with 138 when all ranks "
+    "have saved. After SIGTERM or Ctrl-C, mpirun kills its ranks soon, even while they save: that "
+    "of Open MPI 5 after a quarter of a second.\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
 void AddCheckpointFlags(Command app, TrainFlags& f) {
