@@ -138,17 +138,19 @@ struct FillSets : OfRows {
     return t.batch.rows[u] >= 0 && t.cache.SetOf(t.batch.rows[u]) == set;
   }
   TESSERA_HD void operator()(const CachedTable& t, int64_t u) const {
-    const int64_t row = t.batch.rows[u], count = *t.batch.count;
+    const int64_t row = t.batch.rows[u];
+    const uint32_t count = *t.batch.count;
     if (u + 1 == count) CountBatch(t, count, row < 0);
     if (row < 0) return;
     const int64_t set = t.cache.SetOf(row);
     if (u > 0 && InSet(t, u - 1, set)) return;
-    FillSet(t, u, count, set);
+    FillSet(t, static_cast<uint32_t>(u), count, set);
   }
-  TESSERA_HD static void FillSet(const CachedTable& t, int64_t u, int64_t count, int64_t set) {
+  TESSERA_HD static void FillSet(const CachedTable& t, uint32_t u, uint32_t count, int64_t set) {
     const CacheLines& cache = t.cache;
-    int64_t misses = 0, conflicts = 0, evictions = 0, write_backs = 0;
-    for (int64_t v = u; v < count && InSet(t, v, set); ++v) {
+    // Of 32 bits: a GPU's thread has registers for no more.
+    uint32_t misses = 0, conflicts = 0, evictions = 0, write_backs = 0;
+    for (uint32_t v = u; v < count && InSet(t, v, set); ++v) {
       if (t.batch.slots[v] >= 0) continue;
       ++misses;
       const int64_t line = conflicts > 0 ? -1 : cache.Victim(set);

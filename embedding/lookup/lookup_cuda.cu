@@ -146,6 +146,12 @@ __device__ void SumLongBag(const Feature& f, IndexArray offsets, const float* we
   StoreRun(f, item.bag, first_column + own, Pooled(f, item, Vector<1>{{sum}}));
 }
 
+// The feature's item of this thread's group.
+__device__ __forceinline__ uint32_t IndexOfItem(const Feature& f) {
+  return ((blockIdx.x - f.first_block) * (kThreads >> f.log_lanes)) +
+         (threadIdx.x >> f.log_lanes);  // threads of a feature may be over 2^32
+}
+
 template <int kWidth, typename Row, typename AnyBatch>
 __device__ void LookupBlock(const AnyBatch& batch, const Feature& f, Shared& shared) {
   if (batch.long_bags) {
@@ -153,8 +159,7 @@ __device__ void LookupBlock(const AnyBatch& batch, const Feature& f, Shared& sha
     __syncthreads();
   }
   const int lane = static_cast<int>(threadIdx.x) & ((1 << f.log_lanes) - 1);
-  const uint32_t index = ((blockIdx.x - f.first_block) * (kThreads >> f.log_lanes)) +
-                         (threadIdx.x >> f.log_lanes);  // threads of a feature may be over 2^32
+  const uint32_t index = IndexOfItem(f);
   const bool is_item = index < f.num_bags * f.pieces, sums = f.pooling != PoolingType::kNone;
   BagItem item = {0, 0, 0, f.dim};  // no ids, and no columns to store
   if (is_item) item = ItemOf<kWidth>(f, batch.offsets, index, lane);
@@ -165,8 +170,9 @@ __device__ void LookupBlock(const AnyBatch& batch, const Feature& f, Shared& sha
   if (!sums) {
     CopyRows(f, reader, nullptr, batch.offsets[f.first_bag], item);
   } else {
-    StoreNumbers(f, reader, item.bag,
-                 Pooled(f, item, SumBag(f, reader, batch.weights, item, shared.stage)));
+    const Vector<kWidth> sum = SumBag(f, reader, batch.weights, item, shared.stage);
+    // The bag is computed anew, as its number would be one register too many during the sum.
+    StoreNumbers(f, reader, IndexOfItem(f) / f.pieces, Pooled(f, item, sum));
   }
   if (!batch.long_bags) return;
   __syncthreads();
