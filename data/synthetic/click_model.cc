@@ -170,7 +170,9 @@ void ClickModel::Calibrate() {
   scale_ = deviation > 0 ? options_.strength / deviation : 0;
   double low = -1e4, high = 1e4;
   for (int i = 0; i < 100; ++i) {
-    bias_ = (low + high) / 2;
+    const double middle = (low + high) / 2;
+    if (i > 0 && middle == bias_) break;  // no number lies between
+    bias_ = middle;
     (MeanSigmoid(scores, bias_, scale_) < options_.click_rate ? low : high) = bias_;
   }
 }

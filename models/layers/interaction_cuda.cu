@@ -121,10 +121,10 @@ struct PairBlock {
       }
       for (int r = 0; r < 4; ++r)
         for (int c = 0; c < 4; ++c) {
-          sum[r][c] = fmaf(a[r].x, b[c].x, sum[r][c]);
-          sum[r][c] = fmaf(a[r].y, b[c].y, sum[r][c]);
-          sum[r][c] = fmaf(a[r].z, b[c].z, sum[r][c]);
-          sum[r][c] = fmaf(a[r].w, b[c].w, sum[r][c]);
+          sum[r][c] = __fmaf_rn(a[r].x, b[c].x, sum[r][c]);
+          sum[r][c] = __fmaf_rn(a[r].y, b[c].y, sum[r][c]);
+          sum[r][c] = __fmaf_rn(a[r].z, b[c].z, sum[r][c]);
+          sum[r][c] = __fmaf_rn(a[r].w, b[c].w, sum[r][c]);
         }
     }
   }
@@ -188,10 +188,10 @@ struct GradientBlock {
       const float4 row = *reinterpret_cast<const float4*>(z + j * stride), g = gradients(j);
       const float factor[4] = {g.x, g.y, g.z, g.w};
       for (int r = 0; r < 4; ++r) {
-        sum[r].x = fmaf(factor[r], row.x, sum[r].x);
-        sum[r].y = fmaf(factor[r], row.y, sum[r].y);
-        sum[r].z = fmaf(factor[r], row.z, sum[r].z);
-        sum[r].w = fmaf(factor[r], row.w, sum[r].w);
+        sum[r].x = __fmaf_rn(factor[r], row.x, sum[r].x);
+        sum[r].y = __fmaf_rn(factor[r], row.y, sum[r].y);
+        sum[r].z = __fmaf_rn(factor[r], row.z, sum[r].z);
+        sum[r].w = __fmaf_rn(factor[r], row.w, sum[r].w);
       }
     }
   }

@@ -110,7 +110,7 @@ struct Accumulator {
             *reinterpret_cast<const float4*>(&b[depth][Column(i)]);
       }
       for (int i = 0; i < 4 * q; ++i)
-        for (int j = 0; j < 4 * q; ++j) sum[i][j] = fmaf(left[i], right[j], sum[i][j]);
+        for (int j = 0; j < 4 * q; ++j) sum[i][j] = __fmaf_rn(left[i], right[j], sum[i][j]);
     }
   }
 

@@ -50,7 +50,8 @@ struct StackOf {
   void deallocate(boost::context::stack_context&) {}
 };
 
-// A fiber runs one thread after another, each to its end; a thread that waits keeps its fiber.
+// A fiber runs one thread after another, each to its end; a thread that waits keeps its fiber, and
+// the next one gets another.
 class Fiber {
  public:
   Fiber();
@@ -80,9 +81,18 @@ struct Thread {
   uint64_t brought = 0, received = 0;
 };
 
+// Lanes of a warp that have not ended, and those that wait in a warp call.
+struct Warp {
+  unsigned live = 0, waiting = 0;
+};
+
 // The block that runs. There is one at a time: the stream lock is held.
 struct Block {
   std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  size_t live = 0, at_barrier = 0;  // threads
+  std::vector<int> order;           // of the threads in a round
+  size_t next = 0;                  // the place in it of the thread that runs next
   std::unique_ptr<char[]> shared;
   const std::function<void()>* body = nullptr;
   Thread* running = nullptr;
@@ -95,20 +105,47 @@ struct Block {
 std::minstd_rand shuffle_random;
 bool shuffled = false;
 
+Warp& WarpOf(const Thread& thread) { return block.warps[static_cast<size_t>(thread.at.warp)]; }
+
+void RunBody() {
+  try {
+    (*block.body)();
+  } catch (const boost::context::detail::forced_unwind&) {
+    throw;
+  } catch (...) {
+    block.error = std::current_exception();
+  }
+  Thread& thread = *block.running;
+  thread.done = true;
+  WarpOf(thread).live &= ~(1u << thread.at.lane);
+  --block.live;
+}
+
+void MakeRunning(Thread& thread) {
+  block.running = &thread;
+  current = thread.at;
+}
+
+// Called on the fiber of a thread that has ended: hands it to the round's next thread, if that has
+// not begun.
+bool HandFiberOn() {
+  if (block.error || block.next == block.order.size()) return false;
+  Thread& next = block.threads[static_cast<size_t>(block.order[block.next])];
+  if (next.done || next.fiber != nullptr) return false;
+  ++block.next;
+  next.fiber = std::exchange(block.running->fiber, nullptr);
+  MakeRunning(next);
+  return true;
+}
+
 Fiber::Fiber() {
   fiber_ = boost::context::fiber(std::allocator_arg, StackOf{stack_},
                                  [this](boost::context::fiber&& scheduler) {
                                    scheduler_ = std::move(scheduler);
                                    FINISH_SWITCH(nullptr, &scheduler_bottom_, &scheduler_size_);
                                    for (;;) {
-                                     try {
-                                       (*block.body)();
-                                     } catch (const boost::context::detail::forced_unwind&) {
-                                       throw;
-                                     } catch (...) {
-                                       block.error = std::current_exception();
-                                     }
-                                     block.running->done = true;
+                                     do RunBody();
+                                     while (HandFiberOn());
                                      Yield();
                                    }
                                    return std::move(scheduler_);
@@ -133,22 +170,16 @@ void Fiber::Yield() {
 }
 
 Thread* FirstOfWarp(const Thread& thread) { return block.threads.data() + thread.at.warp * 32; }
-unsigned LiveLanesOf(int warp) {
-  unsigned live = 0;
-  const size_t first = static_cast<size_t>(warp) * 32;
-  for (size_t l = 0; l < 32 && first + l < block.threads.size(); ++l)
-    if (!block.threads[first + l].done) live |= 1u << l;
-  return live;
-}
 
 // Lets the lanes that `thread` waits for go on if all of them have come; else false.
 bool CompleteWarpCall(Thread& thread) {
+  Warp& warp = WarpOf(thread);
+  const unsigned group = thread.mask & warp.live;
+  if ((warp.waiting & group) != group) return false;
   Thread* first = FirstOfWarp(thread);
-  const unsigned group = thread.mask & LiveLanesOf(thread.at.warp);
   for (int l = 0; l < 32; ++l) {
     if (!(group >> l & 1)) continue;
     const Thread& other = first[l];
-    if (other.waits != Waits::kWarp) return false;
     if (other.mask != thread.mask) Fail(thread, "lanes of a warp call with different masks");
     if (other.call != thread.call) Fail(thread, "lanes of a warp meet in different calls");
   }
@@ -164,21 +195,19 @@ bool CompleteWarpCall(Thread& thread) {
                                                    : kNobody;
     lane.waits = Waits::kNothing;
   }
+  warp.waiting &= ~group;
   return true;
 }
 
+// Lets the block's threads go on if all that have not ended have come to its barrier; else false.
 bool CompleteBlockBarrier() {
-  int sum = 0;
-  bool any = false;
-  for (const Thread& t : block.threads) {
-    if (t.done) continue;
-    if (t.waits != Waits::kBlock) return false;
-    any = true;
-    sum += t.block_value;
+  if (block.live == 0 || block.at_barrier < block.live) return false;
+  block.block_sum = 0;
+  for (Thread& t : block.threads) {
+    if (!t.done) block.block_sum += t.block_value;
+    t.waits = Waits::kNothing;
   }
-  if (!any) return false;
-  block.block_sum = sum;
-  for (Thread& t : block.threads) t.waits = Waits::kNothing;
+  block.at_barrier = 0;
   return true;
 }
 
@@ -195,10 +224,10 @@ void RunThread(Thread& thread) {
     thread.fiber = block.idle.back();
     block.idle.pop_back();
   }
-  block.running = &thread;
-  current = thread.at;
+  MakeRunning(thread);
   thread.fiber->Resume();
-  if (thread.done) block.idle.push_back(std::exchange(thread.fiber, nullptr));
+  Thread& last = *block.running;
+  if (last.done) block.idle.push_back(std::exchange(last.fiber, nullptr));
   if (block.error) std::rethrow_exception(std::exchange(block.error, nullptr));
 }
 
@@ -211,12 +240,12 @@ bool ReleaseWaiting() {
   return any || CompleteBlockBarrier();
 }
 
-void RunBlock(std::vector<int>& order) {
+void RunBlock() {
   for (;;) {
     bool ran = false;
-    if (shuffled) std::shuffle(order.begin(), order.end(), shuffle_random);
-    for (const int index : order) {
-      Thread& thread = block.threads[static_cast<size_t>(index)];
+    if (shuffled) std::shuffle(block.order.begin(), block.order.end(), shuffle_random);
+    for (block.next = 0; block.next < block.order.size();) {
+      Thread& thread = block.threads[static_cast<size_t>(block.order[block.next++])];
       if (thread.done || thread.waits != Waits::kNothing) continue;
       RunThread(thread);
       ran = true;
@@ -227,16 +256,34 @@ void RunBlock(std::vector<int>& order) {
     if (!t.done) Fail(t, "it waits at a barrier that not all live threads reach");
 }
 
-void PlaceThreads(Extent grid, Extent dim, int64_t number) {
-  block.number = number;
-  const auto b = static_cast<unsigned>(number);
-  const Extent place = {b % grid.x, b / grid.x % grid.y, b / (grid.x * grid.y)};
-  for (unsigned t = 0; t < block.threads.size(); ++t) {
+void PlaceThreads(Extent grid, Extent dim) {
+  const unsigned n = dim.x * dim.y * dim.z;
+  block.threads.assign(n, {});
+  block.warps.assign((n + 31) / 32, {});
+  block.order.resize(n);
+  std::iota(block.order.begin(), block.order.end(), 0);
+  for (unsigned t = 0; t < n; ++t) {
     const Extent thread = {t % dim.x, t / dim.x % dim.y, t / (dim.x * dim.y)};
-    block.threads[t] = {};
     block.threads[t].at = {
-        thread, place, dim, grid, static_cast<int>(t % 32), static_cast<int>(t / 32)};
+        thread, {}, dim, grid, static_cast<int>(t % 32), static_cast<int>(t / 32)};
   }
+}
+
+// Makes the placed threads those of another block, which have not begun.
+void StartBlock(int64_t number) {
+  const Extent grid = block.threads[0].at.grid_dim;
+  const auto b = static_cast<unsigned>(number);
+  block.number = number;
+  block.live = block.threads.size();
+  block.at_barrier = 0;
+  for (Thread& thread : block.threads) {
+    thread.at.block = {b % grid.x, b / grid.x % grid.y, b / (grid.x * grid.y)};
+    thread.fiber = nullptr;
+    thread.waits = Waits::kNothing;
+    thread.done = false;
+    WarpOf(thread).live |= 1u << thread.at.lane;
+  }
+  for (Warp& warp : block.warps) warp.waiting = 0;
 }
 
 void StartFromEnvironment() {
@@ -263,6 +310,8 @@ int SumOverBlock(int value) {
   Thread& thread = *block.running;
   thread.block_value = value;
   thread.waits = Waits::kBlock;
+  ++block.at_barrier;
+  CompleteBlockBarrier();
   thread.fiber->Yield();
   return block.block_sum;
 }
@@ -275,6 +324,7 @@ uint64_t ExchangeInWarp(WarpCall call, unsigned mask, uint64_t value, int source
   thread.call = call;
   thread.mask = mask;
   thread.waits = Waits::kWarp;
+  WarpOf(thread).waiting |= 1u << thread.at.lane;
   if (!CompleteWarpCall(thread)) thread.fiber->Yield();
   return thread.received;
 }
@@ -285,18 +335,15 @@ void* DynamicShared() { return block.shared.get(); }
 void RunGrid(const Shape& shape, const std::function<void()>& thread) {
   const auto& [grid, dim, shared_bytes] = shape;
   StartFromEnvironment();
-  const unsigned n = dim.x * dim.y * dim.z;
-  block.threads.resize(n);
   block.body = &thread;
-  std::vector<int> order(n);
-  std::iota(order.begin(), order.end(), 0);
+  PlaceThreads(grid, dim);
   const int64_t blocks = int64_t{grid.x} * grid.y * grid.z;
   for (int64_t b = 0; b < blocks; ++b) {
     // Memory has the exact size, so that AddressSanitizer sees an overrun.
     block.shared.reset(new char[shared_bytes]);
     std::fill_n(block.shared.get(), shared_bytes, static_cast<char>(0xcd));
-    PlaceThreads(grid, dim, b);
-    RunBlock(order);
+    StartBlock(b);
+    RunBlock();
   }
   block.shared.reset();
 }

@@ -79,6 +79,20 @@ inline int WithinGroup(int source, int width) {
 }
 }  // namespace cuda_emulation
 
+// By the machine's instruction, if it has one: compilers that must not count on it call libm.
+#if defined(__x86_64__) && !defined(__FMA__)
+namespace cuda_emulation {
+inline const bool has_fma = __builtin_cpu_supports("fma") != 0;
+}
+inline float __fmaf_rn(float a, float b, float c) {
+  if (!cuda_emulation::has_fma) return std::fma(a, b, c);
+  asm("vfmadd231ss %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
+  return c;
+}
+#else
+inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+#endif
+
 inline void __syncthreads() { cuda_emulation::SyncBlock(); }
 inline int __syncthreads_count(int predicate) {
   return cuda_emulation::SumOverBlock(predicate != 0);
