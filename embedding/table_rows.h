@@ -41,9 +41,11 @@ class TableRows {
   // that holds updates. REQUIRES: they name rows.
   Tensor Take(Context& ctx, int index, int part, const Tensor& ids) const;
 
-  // The rows `ids` ([n], i32 or i64) become 0, or what new rows of the table start with (an init_fn
-  // is given n rows; in a growing table one at a time), and their states 0. Throws Error for an id
-  // that names no row (waits for the device), and amid the forwards of one step.
+  // The rows `ids` ([n], i32 or i64) become 0, or what rows of the table start with, and their
+  // states 0. Start values depend on the seed of ctx.random() (of a growing table, on its own), the
+  // table's name, the row and iter(index) (embedding/table/new_row_init.h); an init_fn is given n
+  // rows and ctx.random(), in a growing table a row at a time. Throws Error for an id that names no
+  // row (waits for the device), and amid the forwards of one step.
   enum class ResetTo { kZero, kInitial };
   void Reset(Context& ctx, int index, const Tensor& ids, ResetTo to = ResetTo::kZero) const;
 
@@ -55,9 +57,11 @@ class TableRows {
   // tracked (Track).
   int64_t in_use(int index) const;
   void SetInUse(Context& ctx, int index, int64_t rows) const;
-  // Does what SetInUse does, and Reset to kInitial, for rows that only the device knows
-  // (rows_to_start.h). It does not wait; a later in_use does. Returns false, and changes nothing,
-  // with an init_fn, while rows are tracked, and for rules that act before lookups.
+  // Does what Reset to kInitial does, and for a growing table SetInUse, for rows that only the
+  // device knows (rows_to_start.h). It does not wait; a later in_use does. Returns false, and
+  // changes nothing, with an init_fn or a cache, while rows are tracked or a CudaGraph is recorded,
+  // for rules that act before lookups, and for rows of a growing table where this one does not
+  // grow, or the reverse.
   bool StartRows(Context& ctx, int index, const RowsToStart& rows) const;
 
   // The table's rows that change from now on, which embedding/deltas/model_delta_tracker.h reads;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "embedding/table/table_start.h"
 #include "runtime/fill_uniform.h"
@@ -13,8 +12,7 @@ namespace {
 PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
   const auto [low, high] = InitRange(table);
   const int64_t dim = table.embedding_dim;
-  const auto fill = [=](Context& ctx, const Tensor& rows, const Shard& shard, bool anew) {
-    if (anew) return FillUniform(ctx, rows, low, high);
+  const auto fill = [=](Context& ctx, const Tensor& rows, const Shard& shard) {
     constexpr int64_t kElementsAtOnce = 1 << 22;
     const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / dim);
     for (int64_t begin = 0; begin < shard.rows; begin += at_once) {
@@ -37,9 +35,7 @@ PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
   table.init_fn(ctx, *whole);  // on every rank: it takes random numbers
   if (!needed) *whole = {};
   wholes.tables.push_back(whole);
-  const auto fill = [whole, init = table.init_fn](Context& ctx, const Tensor& rows,
-                                                  const Shard& shard, bool anew) {
-    if (anew) return init(ctx, rows);
+  const auto fill = [whole](Context& ctx, const Tensor& rows, const Shard& shard) {
     rows.CopyFrom(ctx, whole->Rows(shard.row_offset, shard.row_offset + shard.rows)
                            .Narrow(1, shard.column_offset, shard.columns));
   };
@@ -60,7 +56,7 @@ PartInit MakePartInit(Context& ctx, const BaseEmbeddingConfig& table, bool neede
 BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard,
                                const PartInit& init) {
   const bool on_disk = table.location == EmbeddingLocation::kDisk;
-  if (init.when_read) table.init_range = InitRange(table);
+  if (!table.init_fn) table.init_range = InitRange(table);
   const int64_t whole_columns = table.embedding_dim;
   table.num_embeddings = shard.rows;
   table.embedding_dim = shard.columns;
@@ -74,10 +70,8 @@ BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard,
     table.place.start_sequence = init.sequence;
     return table;
   }
-  // The table calls it for all rows when it is made.
-  table.init_fn = [fill = init.fill, shard, filled = std::make_shared<bool>(false)](
-                      Context& ctx, const Tensor& rows) {
-    fill(ctx, rows, shard, std::exchange(*filled, true));
+  table.place.fill = [fill = init.fill, shard](Context& ctx, const Tensor& rows) {
+    fill(ctx, rows, shard);
   };
   return table;
 }

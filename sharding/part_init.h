@@ -14,9 +14,8 @@
 namespace tessera::internal {
 
 struct PartInit {
-  // Fills the rows of a shard for the first time, or, where `anew`, any rows of it with new random
-  // numbers.
-  std::function<void(Context&, const Tensor& rows, const Shard&, bool anew)> fill;
+  // Fills the rows of a new shard.
+  std::function<void(Context&, const Tensor& rows, const Shard&)> fill;
   // Rows are made when they are first read: on disk, or in memory that those of a growing table
   // take as they come into use.
   bool when_read = false;

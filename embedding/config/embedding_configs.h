@@ -35,6 +35,8 @@ struct PlaceInTable {
   // A growing table has all its rows from the start, which take memory when a batch first names
   // them: a shard, or one whose raw ids are in parts (embedding/storage/rows_on_use.h).
   bool all_rows = false;
+  // Fills all rows of a shard when it is made, in place of init_fn and init_range.
+  std::function<void(Context&, const Tensor&)> fill = {};
 };
 
 }  // namespace internal

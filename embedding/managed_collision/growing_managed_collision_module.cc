@@ -10,9 +10,6 @@
 namespace tessera {
 namespace {
 
-// Memory of so many forwards is held until somebody asks what they did.
-constexpr size_t kMaxUnread = 4;
-
 // Joins all features' ids: one call of the index does not evict what it names itself.
 Tensor Joined(Context& ctx, std::span<const Tensor> features) {
   if (features.size() == 1) return features[0];

@@ -9,6 +9,7 @@
 
 #include "embedding/lookup/index_array.h"
 #include "embedding/managed_collision/index/state_reader.h"
+#include "embedding/table/rows_to_start.h"
 #include "runtime/device/dispatch.h"
 
 namespace tessera {
@@ -176,31 +177,78 @@ std::vector<Tensor> HashZchManagedCollisionModule::Map(Context& ctx, std::span<c
     first += ids[f].numel();
   }
   if (training)
-    TrainSync(ctx, table, features);
+    Train(ctx, table, features);
   else
     DispatchDevice(ctx.device(), [&](auto on) { internal::LookUpZch(on, ctx, table, features); });
   return rows;
 }
 
-void HashZchManagedCollisionModule::TrainSync(Context& ctx, const internal::ZchTable& table,
-                                              std::span<const internal::ZchFeature> features) {
+void HashZchManagedCollisionModule::Train(Context& ctx, const internal::ZchTable& table,
+                                          std::span<const internal::ZchFeature> features) {
   internal::ZchOptIn opt_in = {ctx.random().seed(), 0, 100};
   if (options_.opt_in_prob >= 1 && options_.opt_in_prob < 100)
     opt_in = {ctx.random().seed(), ctx.random().TakeSequence(), options_.opt_in_prob};
+  internal::ZchOnDevice on_device = {};
   OnlyOnCuda(ctx.device(), [&](auto) {
-    if (!claims_.defined()) claims_ = Tensor::Full(ctx, {options_.zch_size}, -1, DType::kI32);
+    if (!claims_) {
+      claims_ = Tensor::Full(ctx, {options_.zch_size}, -1, DType::kI32);
+      changes_ = Tensor::Zeros(ctx, {1}, DType::kI64);
+    }
+    on_device = {claims_.data<int32_t>(), changes_.data<int64_t>()};
   });
-  int32_t* claims = claims_.defined() ? claims_.data<int32_t>() : nullptr;
-  NoteEvicted(DispatchDevice(ctx.device(), [&](auto on) {
-    return internal::TrainZchSync(on, ctx, table, features, opt_in, claims);
-  }));
+  const Tensor changed = DispatchDevice(ctx.device(), [&](auto on) {
+    return internal::TrainZch(on, ctx, table, features, opt_in, on_device);
+  });
+  if (changed) unread_.push_back(changed);
+  if (ctx.device() == Device::Cpu() || unread_.size() > kMaxUnread) ReadSync();
+}
+
+std::vector<int64_t> HashZchManagedCollisionModule::UnreadSync() const {
+  std::vector<int64_t> rows;
+  for (const Tensor& changed : unread_) {
+    const int64_t count = changed.Rows(0, 1).ToVector<int64_t>()[0];
+    if (count == 0) continue;
+    const auto read = changed.Rows(1, 1 + count).ToVector<int64_t>();
+    rows.insert(rows.end(), read.begin(), read.end());
+  }
+  return rows;
+}
+
+void HashZchManagedCollisionModule::ReadSync() {
+  const std::vector<int64_t> rows = UnreadSync();
+  NoteEvicted(rows);
+  read_ += std::ssize(rows);
+  unread_.clear();
+}
+
+Tensor HashZchManagedCollisionModule::TakeEvicted(Context& ctx) {
+  ReadSync();
+  return ManagedCollisionModule::TakeEvicted(ctx);
+}
+
+int64_t HashZchManagedCollisionModule::num_evicted() const {
+  const int64_t evicted = ManagedCollisionModule::num_evicted();
+  if (!changes_) return evicted;
+  return evicted + changes_.ToVector<int64_t>()[0] - read_ - std::ssize(UnreadSync());
+}
+
+bool HashZchManagedCollisionModule::StartRows(
+    const std::function<bool(const RowsToStart&)>& start) {
+  if (!evicted_.empty() || unread_.size() != 1) return false;
+  const Tensor& changed = unread_[0];
+  if (!start({.rows = changed.Rows(1, changed.numel()), .count = changed.data<int64_t>()}))
+    return false;
+  unread_.clear();
+  return true;
 }
 
 std::vector<NamedTensor> HashZchManagedCollisionModule::StateDict(Context& ctx) const {
+  std::vector<int64_t> evicted = UnreadSync();
+  evicted.insert(evicted.end(), evicted_.begin(), evicted_.end());
   std::vector<NamedTensor> state = {
       {"_hash_zch_identities", identities_.Clone(ctx)},
       {"_current_iter_tensor", Tensor::From<int32_t>(ctx, {static_cast<int32_t>(forwards_)})},
-      {"_evicted_indices", Tensor::From(ctx, Evicted())}};
+      {"_evicted_indices", Tensor::From(ctx, Ascending(std::move(evicted)))}};
   if (has_policy()) state.push_back({"_hash_zch_metadata", metadata_.Clone(ctx)});
   return state;
 }
@@ -223,6 +271,7 @@ void HashZchManagedCollisionModule::LoadStateDict(Context& ctx,
   identities_.CopyFrom(ctx, identities);
   if (has_policy()) metadata_.CopyFrom(ctx, metadata);
   forwards_ = forwards;
+  ReadSync();
   evicted_ = std::move(evicted);
 }
 

@@ -19,6 +19,10 @@
 // A time has come when it is before now. Ids without a slot read a reserved slot (hash mod the
 // bucket's number of them) with opt-in; else no row (−1) with disable_fallback; else the slot that
 // the hash names, whosever it is. The id −1 never owns a slot.
+//
+// On a GPU a training forward waits only with a policy, and only if neither Evict nor StartRows has
+// taken the rows of the last four; Evict and state dicts wait for it.
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,6 +67,8 @@ class HashZchManagedCollisionModule final : public ManagedCollisionModule {
   int64_t output_size() const override { return options_.zch_size; }
   int64_t input_size() const override { return options_.input_hash_size; }
   int64_t NumIdsSync(Context& ctx) const override;
+  int64_t num_evicted() const override;
+  bool StartRows(const std::function<bool(const RowsToStart& rows)>& start) override;
 
   // [zch_size, 1], i64; shared.
   const Tensor& identities() const { return identities_; }
@@ -81,8 +87,12 @@ class HashZchManagedCollisionModule final : public ManagedCollisionModule {
 
  private:
   std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
-  void TrainSync(Context& ctx, const internal::ZchTable& table,
-                 std::span<const internal::ZchFeature> features);
+  void Train(Context& ctx, const internal::ZchTable& table,
+             std::span<const internal::ZchFeature> features);
+  Tensor TakeEvicted(Context& ctx) override;
+  // Rows that changed hands in the forwards that nobody has asked about, in any order.
+  std::vector<int64_t> UnreadSync() const;
+  void ReadSync();
   internal::ZchTable Table() const;
   int64_t Now() const;
   int64_t TtlOf(size_t feature) const;
@@ -91,7 +101,9 @@ class HashZchManagedCollisionModule final : public ManagedCollisionModule {
   HashZchOptions options_;
   int64_t reserved_ = 0;
   Tensor identities_, metadata_;
-  Tensor claims_;  // on a GPU (zch_forward.h)
+  Tensor claims_, changes_;     // on a GPU (ZchOnDevice)
+  std::vector<Tensor> unread_;  // what TrainZch returned since Evict or StartRows
+  int64_t read_ = 0;            // of the changes: those that Evict has named, or will
   int64_t forwards_ = 0;
 };
 

@@ -65,12 +65,10 @@ KeyedJaggedTensor Remapped(Context& ctx, ManagedCollisionCollection& collisions,
   for (const BaseEmbeddingConfig& table : collisions.configs()) {
     const int t = TableOf(tables, table.name);
     ManagedCollisionModule& module = collisions.module(table.name);
-    if (tables.table(t).growing) {
-      if (module.StartRows(
-              [&](const RowsToStart& rows) { return tables.rows().StartRows(ctx, t, rows); }))
-        continue;
-      tables.rows().SetInUse(ctx, t, module.rows_in_use());
-    }
+    if (module.StartRows(
+            [&](const RowsToStart& rows) { return tables.rows().StartRows(ctx, t, rows); }))
+      continue;
+    if (tables.table(t).growing) tables.rows().SetInUse(ctx, t, module.rows_in_use());
     module.EvictTo(ctx, [&](const Tensor& rows) {
       tables.rows().Reset(ctx, t, rows, TableRows::ResetTo::kInitial);
     });

@@ -38,13 +38,12 @@ bool ManagedCollisionModule::StartRows(const std::function<bool(const RowsToStar
 }
 
 Tensor ManagedCollisionModule::TakeEvicted(Context& ctx) {
-  Tensor rows = Tensor::From(ctx, Evicted());
+  Tensor rows = Tensor::From(ctx, Ascending(evicted_));
   evicted_.clear();
   return rows;
 }
 
-std::vector<int64_t> ManagedCollisionModule::Evicted() const {
-  std::vector<int64_t> rows = evicted_;
+std::vector<int64_t> ManagedCollisionModule::Ascending(std::vector<int64_t> rows) {
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;

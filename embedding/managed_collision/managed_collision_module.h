@@ -9,6 +9,7 @@
 // The next Evict names each row that went to another id; until the table's owner resets it, it
 // holds what its former id learned. All devices give the same rows. Evict waits for a GPU, and so
 // does a training forward, unless the module says otherwise. Not for use by two threads at once.
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <vector>
@@ -34,9 +35,9 @@ class ManagedCollisionModule {
   // Hands the evicted rows, if there are any, to fn, perhaps some at a time; fn resets them with
   // ctx.random() as it finds it.
   virtual void EvictTo(Context& ctx, const std::function<void(const Tensor& rows)>& fn);
-  // Hands `start` what rows_in_use and EvictTo would say of a growing table, without waiting for a
-  // GPU; does not call it if nothing has changed since. Returns false, having changed nothing, if
-  // it cannot or `start` returns false; then ask rows_in_use and EvictTo.
+  // Hands `start` what rows_in_use and EvictTo would say, without waiting for a GPU; does not call
+  // it if nothing has changed since. Returns false, having changed nothing, if it cannot or `start`
+  // returns false; then ask rows_in_use and EvictTo.
   virtual bool StartRows(const std::function<bool(const RowsToStart& rows)>& start);
 
   // Rows are below this: the table's num_embeddings.
@@ -65,11 +66,13 @@ class ManagedCollisionModule {
   void NoteEvicted(const std::vector<int64_t>& rows) {
     evicted_.insert(evicted_.end(), rows.begin(), rows.end());
   }
-  // Rows since Evict, ascending, each once.
-  std::vector<int64_t> Evicted() const;
+  // Sorts rows and leaves each in once.
+  static std::vector<int64_t> Ascending(std::vector<int64_t> rows);
   // Returns the rows that Evict returns.
   virtual Tensor TakeEvicted(Context& ctx);
 
+  // A module on a GPU holds memory of so many forwards until somebody asks what they did.
+  static constexpr size_t kMaxUnread = 4;
   std::vector<int64_t> evicted_;  // since Evict, in any order
 
  private:

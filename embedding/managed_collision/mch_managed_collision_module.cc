@@ -234,7 +234,7 @@ std::vector<NamedTensor> MCHManagedCollisionModule::StateDict(Context& ctx) cons
       {"_input_history_buffer_size", number(history_size_)},
       {"_last_eviction_iter", number(last_eviction_iter_)},
       {"_history_accumulator", history(history_ids_)},
-      {"_evicted_emb_indices", Tensor::From(ctx, Evicted())}};
+      {"_evicted_emb_indices", Tensor::From(ctx, Ascending(evicted_))}};
   if (has_counts()) state.push_back({"_mch_counts", list_.counts.Clone(ctx)});
   if (has_last()) {
     state.push_back({"_mch_last_access_iter", list_.last.Clone(ctx)});

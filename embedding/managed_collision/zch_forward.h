@@ -9,11 +9,11 @@
 // slots keep the id that comes first in the batch, and the others go on to their next (Gale and
 // Shapley): that outcome is one, whoever proposes when.
 #include <span>
-#include <vector>
 
 #include "embedding/managed_collision/index/zch_probe.h"
 #include "runtime/context.h"
 #include "runtime/numbers/random.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 
@@ -76,15 +76,19 @@ struct ZchOptIn {
 void LookUpZch(OnCpu, Context& ctx, const ZchTable& table, std::span<const ZchFeature> features);
 void LookUpZch(OnCuda, Context& ctx, const ZchTable& table, std::span<const ZchFeature> features);
 
-// A training forward: the slots that went from one id to another, in any order. claims: on CUDA
-// [zch_size] i32, all −1 before and after. Waits for a device where slots have times, so that they
-// may change hands.
-std::vector<int64_t> TrainZchSync(OnCpu, Context& ctx, const ZchTable& table,
-                                  std::span<const ZchFeature> features, const ZchOptIn& opt_in,
-                                  int32_t* claims);
-std::vector<int64_t> TrainZchSync(OnCuda, Context& ctx, const ZchTable& table,
-                                  std::span<const ZchFeature> features, const ZchOptIn& opt_in,
-                                  int32_t* claims);
+// Memory of a GPU that training forwards leave for later ones.
+struct ZchOnDevice {
+  int32_t* claims;   // [zch_size], all −1 before and after a forward
+  int64_t* changes;  // [1], times that a slot went from one id to another in all forwards
+};
+
+// A training forward. Returns which slots went from one id to another, i64 [1 + n] on the table's
+// device: how many, then these, in any order, then anything; undefined if none can have.
+// on_device: for CUDA alone. Nothing waits.
+Tensor TrainZch(OnCpu, Context& ctx, const ZchTable& table, std::span<const ZchFeature> features,
+                const ZchOptIn& opt_in, const ZchOnDevice& on_device);
+Tensor TrainZch(OnCuda, Context& ctx, const ZchTable& table, std::span<const ZchFeature> features,
+                const ZchOptIn& opt_in, const ZchOnDevice& on_device);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_ZCH_FORWARD_H_

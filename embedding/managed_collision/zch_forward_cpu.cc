@@ -1,5 +1,6 @@
 // Multi-probe hashing on a CPU: threads look ids up, one gives slots to those that have none.
 #include <algorithm>
+#include <vector>
 
 #include "embedding/managed_collision/zch_forward.h"
 #include "runtime/base/isa.h"
@@ -51,15 +52,14 @@ void LookUpZch(OnCpu, Context& ctx, const ZchTable& table, std::span<const ZchFe
     });
 }
 
-std::vector<int64_t> TrainZchSync(OnCpu, Context& ctx, const ZchTable& table,
-                                  std::span<const ZchFeature> features, const ZchOptIn& opt_in,
-                                  int32_t* /*claims*/) {
+Tensor TrainZch(OnCpu, Context& ctx, const ZchTable& table, std::span<const ZchFeature> features,
+                const ZchOptIn& opt_in, const ZchOnDevice& /*on_device*/) {
   for (const ZchFeature& f : features) {
     FindAll(ctx, table, f, [](int64_t) {});
     for (int64_t i = 0; i < f.count; ++i)
       if (f.rows[i] >= 0) Renew(table, f.rows[i], f.until);
   }
-  std::vector<int64_t> changed;
+  std::vector<int64_t> changed = {0};
   for (const ZchFeature& f : features)
     for (int64_t i = 0; i < f.count; ++i) {
       if (f.rows[i] >= 0) continue;
@@ -70,7 +70,8 @@ std::vector<int64_t> TrainZchSync(OnCpu, Context& ctx, const ZchTable& table,
       else
         f.rows[i] = table.slots.Fallback(place, table.fallback_to_others);
     }
-  return changed;
+  changed[0] = std::ssize(changed) - 1;
+  return Tensor::From(ctx, changed);
 }
 
 }  // namespace tessera::internal

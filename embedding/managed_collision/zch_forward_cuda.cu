@@ -1,6 +1,6 @@
 // Multi-probe hashing on a GPU: a thread an id. Distinct ids that have no slot are numbered by
 // where they first may have one, and propose to slots by atomic minima of these numbers, a warp an
-// id: its lanes look at the slots of the list. Only slots that change hands make the host wait.
+// id: its lanes look at the slots of the list.
 #include "embedding/lookup/counted_items.cuh"
 #include "embedding/lookup/feature_items.cuh"
 #include "embedding/lookup/index_array.h"
@@ -102,8 +102,11 @@ struct SettleArgs {
   ZchTable table;
   Claims distinct;
   int64_t* chosen;   // slot of each distinct id, or −1
-  int64_t* changed;  // slots that had other owners, in any order
-  uint32_t* num_changed;
+  int64_t* changed;  // how many slots had other owners, then these, in any order
+  __device__ void Change(int64_t slot) const {
+    auto* const count = reinterpret_cast<unsigned long long*>(changed);
+    changed[1 + atomicAdd(count, 1ull)] = slot;
+  }
 };
 
 // Called by all lanes together.
@@ -116,7 +119,7 @@ __device__ void Settle(const SettleArgs& a, int64_t u) {
   for (int64_t probe = Lane(); probe < a.table.slots.probes(); probe += kLanes) {
     const int64_t slot = a.table.slots.Slot(place, probe);
     if (a.distinct.claims[slot] != number) continue;
-    if (a.table.identities[slot] != kEmptySlot) a.changed[atomicAdd(a.num_changed, 1u)] = slot;
+    if (a.table.identities[slot] != kEmptySlot) a.Change(slot);
     a.table.identities[slot] = id;
     a.chosen[u] = slot;
   }
@@ -146,11 +149,15 @@ struct ReadNewRows {
   }
 };
 
+// Slots change only where there are distinct ids, the first of which counts the changes.
 struct Unclaim {
   const int64_t* chosen;
   uint32_t* claims;
+  const int64_t* changed;
+  int64_t* changes;
   TESSERA_HD void operator()(int64_t u) const {
     if (chosen[u] >= 0) claims[chosen[u]] = kNobody;
+    if (u == 0) *changes += *changed;
   }
 };
 
@@ -167,18 +174,18 @@ void LookUpZch(OnCuda on, Context& ctx, const ZchTable& table,
   ForEachItem(on, ctx, features, 1, LookUp{table});
 }
 
-std::vector<int64_t> TrainZchSync(OnCuda on, Context& ctx, const ZchTable& table,
-                                  std::span<const ZchFeature> features, const ZchOptIn& opt_in,
-                                  int32_t* given_claims) {
+Tensor TrainZch(OnCuda on, Context& ctx, const ZchTable& table,
+                std::span<const ZchFeature> features, const ZchOptIn& opt_in,
+                const ZchOnDevice& on_device) {
   const int64_t n = features.empty() ? 0 : features.back().first + features.back().count;
   TESSERA_CHECK(n < int64_t{1} << 31, "hash ZCH: {} ids: a device numbers them with 31 bits", n);
   if (n == 0) return {};
-  auto* claims = reinterpret_cast<uint32_t*>(given_claims);
+  auto* claims = reinterpret_cast<uint32_t*>(on_device.claims);
   const Tensor ids = Tensor::Empty(ctx, {n}, DType::kI64),
                flags = Tensor::Empty(ctx, {n}, DType::kU8),
                chosen = Tensor::Empty(ctx, {n}, DType::kI64),
-               changed = Tensor::Empty(ctx, {n}, DType::kI64),
-               num_changed = Tensor::Zeros(ctx, {1}, DType::kI32);
+               changed = Tensor::Empty(ctx, {1 + n}, DType::kI64);
+  changed.Rows(0, 1).Fill(ctx, 0);
   auto* flag = flags.data<uint8_t>();
   ForEachItem(on, ctx, features, 1, FindAndRenew{table, opt_in, ids.data<int64_t>(), flag});
   FirstOccurrences firsts(ctx, ArrayOf(ids), n);
@@ -188,14 +195,12 @@ std::vector<int64_t> TrainZchSync(OnCuda on, Context& ctx, const ZchTable& table
   const dim3 blocks = BlocksOfSomeWarps(ctx, n);
   Launch(ctx, ProposeKernel, blocks, dim3(kThreads), 0, table, distinct);
   Launch(ctx, SettleKernel, blocks, dim3(kThreads), 0,
-         SettleArgs{table, distinct, chosen.data<int64_t>(), changed.data<int64_t>(),
-                    Numbers(num_changed)});
+         SettleArgs{table, distinct, chosen.data<int64_t>(), changed.data<int64_t>()});
   ForEachItem(on, ctx, features, 1, ReadNewRows{table, claims});
-  ForEachCounted(ctx, firsts.count(), n, 1, Unclaim{chosen.data<int64_t>(), claims});
-  if (table.times == nullptr) return {};  // slots are never taken from an id
-  const int64_t changes = ReadScalarSync(ctx, num_changed.data<int32_t>());
-  if (changes == 0) return {};
-  return changed.Rows(0, changes).ToVector<int64_t>();
+  ForEachCounted(
+      ctx, firsts.count(), n, 1,
+      Unclaim{chosen.data<int64_t>(), claims, changed.data<int64_t>(), on_device.changes});
+  return table.times == nullptr ? Tensor() : changed;  // without times none is taken from an id
 }
 
 }  // namespace tessera::internal

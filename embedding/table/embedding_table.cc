@@ -13,6 +13,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/fill_uniform.h"
+#include "runtime/recorded_step.h"
 #include "runtime/virtual_memory.h"
 
 namespace tessera::internal {
@@ -103,9 +104,14 @@ UpdateTable EmbeddingTable::Whole() const {
 
 namespace {
 
-void FillInitial(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& rows) {
-  if (config.init_fn) return config.init_fn(ctx, rows);
-  const auto [low, high] = InitRange(config);
+// Whether a function fills all rows of the new table at once.
+bool FilledByFunction(const BaseEmbeddingConfig& c) {
+  return c.place.fill != nullptr || c.init_fn != nullptr;
+}
+
+void FillFirst(Context& ctx, const BaseEmbeddingConfig& c, const Tensor& rows) {
+  if (FilledByFunction(c)) return (c.place.fill ? c.place.fill : c.init_fn)(ctx, rows);
+  const auto [low, high] = InitRange(c);
   FillUniform(ctx, rows, low, high);
 }
 
@@ -122,11 +128,11 @@ Tensor RoundedRows(Context& ctx, const BaseEmbeddingConfig& c, Fn&& wide_rows) {
 }
 
 // Makes all rows at the table's location. Rows of 16 bits are filled and rounded some at a time,
-// since there may be no room for all as f32; only an init_fn gets all at once.
+// since there may be no room for all as f32; only a function gets all at once.
 Tensor PlacedRows(Context& ctx, const BaseEmbeddingConfig& c) {
-  if (c.data_type == DType::kF32 || c.init_fn) {
+  if (c.data_type == DType::kF32 || FilledByFunction(c)) {
     Tensor wide = EmptyAt(ctx, c.location, {c.num_embeddings, c.embedding_dim});
-    FillInitial(ctx, c, wide);
+    FillFirst(ctx, c, wide);
     if (c.data_type == DType::kF32) return wide;
     return RoundedRows(ctx, c, [&](int64_t begin, int64_t end) { return wide.Rows(begin, end); });
   }
@@ -139,6 +145,13 @@ Tensor PlacedRows(Context& ctx, const BaseEmbeddingConfig& c) {
   });
 }
 
+// An init_fn is given the rows that are reset alone.
+void WriteByFunction(Context& ctx, const EmbeddingTable& table, const Tensor& ids) {
+  const Tensor rows = Tensor::Empty(ctx, {ids.numel(), table.config.embedding_dim});
+  table.config.init_fn(ctx, rows);
+  WriteRows(ctx, table.weight, ids, rows);
+}
+
 std::shared_ptr<RowCache> MakeCache(Context& ctx, const EmbeddingTable& table) {
   if (!IsCached(table.config.location)) return nullptr;
   std::vector<Tensor> parts = {table.weight};
@@ -147,12 +160,6 @@ std::shared_ptr<RowCache> MakeCache(Context& ctx, const EmbeddingTable& table) {
 }
 
 }  // namespace
-
-Tensor InitialRows(Context& ctx, const BaseEmbeddingConfig& config, int64_t n) {
-  Tensor rows = Tensor::Empty(ctx, {n, config.embedding_dim});
-  FillInitial(ctx, config, rows);
-  return rows;
-}
 
 void EmbeddingTable::ShowRows(int64_t rows) {
   weight = reserved[0].Rows(0, rows);
@@ -184,9 +191,11 @@ void EmbeddingTable::SetRowsInUse(Context& ctx, int64_t rows) {
   }
 }
 
-bool EmbeddingTable::StartRows(Context& ctx, const RowsToStart& rows) {
-  if (!config.growing || config.init_fn || touched || ActsBeforeLookup(config.optimizer))
-    return false;
+uint64_t EmbeddingTable::SeedOfStarts(Context& ctx) const {
+  return config.growing ? start_seed : ctx.random().seed() + HashOf(config.name);
+}
+
+bool EmbeddingTable::ShowRowsToStart(Context& ctx, const RowsToStart& rows) {
   if (!rows.follows) {
     SettleSync();
     if (weight.dim(0) > rows.least) return false;
@@ -195,9 +204,17 @@ bool EmbeddingTable::StartRows(Context& ctx, const RowsToStart& rows) {
   ShowRows(std::max(weight.dim(0), rows.most));
   unread_in_use = rows.in_use;
   unread_less = rows.first_row;
+  return true;
+}
+
+bool EmbeddingTable::StartRows(Context& ctx, const RowsToStart& rows) {
+  if (config.init_fn || touched || cache || ActsBeforeLookup(config.optimizer)) return false;
+  if (config.growing != rows.in_use.defined()) return false;
+  if (IsRecording(ctx)) return false;  // each launch would start these rows again
+  if (config.growing && !ShowRowsToStart(ctx, rows)) return false;
   std::vector<Tensor> parts = {weight};
   for (const OptimizerState& state : states) parts.push_back(state.tensor);
-  StartCountedRows(ctx, config, parts, rows, start_seed, iter);
+  StartCountedRows(ctx, config, parts, rows, SeedOfStarts(ctx), iter);
   return true;
 }
 
@@ -219,10 +236,10 @@ void EmbeddingTable::ResetRows(Context& ctx, const Tensor& ids, bool initial) {
   if (disk) return ResetRowsOnDisk(ctx, *this, ids, initial);
   if (!initial)
     FillRows(ctx, weight, ids, 0);
-  else if (config.growing)
-    InitNewRows(ctx, config, weight, {ids}, start_seed, iter);
+  else if (config.growing || !config.init_fn)
+    InitNewRows(ctx, config, weight, {ids}, SeedOfStarts(ctx), iter);
   else
-    WriteRows(ctx, weight, ids, InitialRows(ctx, config, ids.numel()));
+    WriteByFunction(ctx, *this, ids);
   const int copied = initial ? CopiedState(config.optimizer, iter) : -1;
   for (int s = 0; s < std::ssize(states); ++s) {
     const Tensor& state = states[static_cast<size_t>(s)].tensor;

@@ -32,7 +32,7 @@ struct EmbeddingTable {
   RowGradients row_gradients;          // only where the rule is None
   int64_t iter = 0;                    // training forwards: t of the rule
   uint64_t rounding_seed = 0;
-  uint64_t start_seed = 0;       // of rows that come into use later
+  uint64_t start_seed = 0;       // of a growing table's rows that come into use later
   std::vector<Tensor> reserved;  // of a growing table: weight and states of all E rows
   // After StartRows, until somebody asks: number of rows in use, [1] i64, less some.
   Tensor unread_in_use;
@@ -63,7 +63,12 @@ struct EmbeddingTable {
   // Shows the rows in use alone, for which it waits after StartRows.
   void SettleSync();
   void ShowRows(int64_t rows);  // of those reserved, started or not
+  // Shows the most rows that may be in use with these. Returns false, and changes nothing, if it
+  // shows too many already.
+  bool ShowRowsToStart(Context& ctx, const RowsToStart& rows);
   void ResetRows(Context& ctx, const Tensor& ids, bool initial);
+  // The seed of rows that start now (new_row_init.h).
+  uint64_t SeedOfStarts(Context& ctx) const;
 
   // Sets the feature's pointers to the rows: in the cache, if there is one. A feature's output, ids
   // and bags stay as they are; an update has no features yet.
@@ -78,9 +83,6 @@ struct EmbeddingTable {
 // that makes no sense. `io`: what tables on disk share, made when the first asks for it.
 EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, PoolingType pooling,
                                   std::shared_ptr<BlockIo>& io);
-
-// New rows [n, D], f32, as the config fills them; init_fn is given these n rows alone.
-Tensor InitialRows(Context& ctx, const BaseEmbeddingConfig& config, int64_t n);
 
 }  // namespace internal
 }  // namespace tessera

@@ -1,7 +1,8 @@
 #ifndef TESSERA_EMBEDDING_TABLE_NEW_ROW_INIT_H_
 #define TESSERA_EMBEDDING_TABLE_NEW_ROW_INIT_H_
-// The first values of single rows of a growing table, as a function of the table's seed, the row's
-// and the column's number in the whole table, and the step in which it starts:
+// The values that single rows start with, in a growing table and wherever rows are reset, as a
+// function of a seed, the row's and the column's number in the whole table, and the step in which
+// it starts:
 //
 //   element (r, c)   low + (high − low)·u
 //   u                from word c mod 4 of Philox(seed, r, step·2^32 + ⌊c / 4⌋)
@@ -28,8 +29,8 @@ struct RowSelection {
 void InitNewRows(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& weight,
                  const RowSelection& rows, uint64_t seed, int64_t step);
 
-// Writes the listed rows of `parts`, a growing table's weight and states on a GPU: weights as
-// InitNewRows does, states 0. Nothing waits. REQUIRES: config has no init_fn.
+// Writes the listed rows of `parts`, a table's weight and states on a GPU: weights as InitNewRows
+// does, states 0. Nothing waits. REQUIRES: config has no init_fn.
 void StartCountedRows(Context& ctx, const BaseEmbeddingConfig& config,
                       const std::vector<Tensor>& parts, const RowsToStart& rows, uint64_t seed,
                       int64_t step);

@@ -1,5 +1,6 @@
 #include "embedding/table/table_on_disk.h"
 
+#include "embedding/table/new_row_init.h"
 #include "embedding/table/table_start.h"
 
 namespace tessera::internal {
@@ -7,6 +8,18 @@ namespace {
 
 std::vector<int64_t> RowsOf(Context& ctx, const Tensor& ids) {
   return ids.To(ctx, DType::kI64).To(ctx, Device::Cpu()).ToVector<int64_t>();
+}
+
+// Returns what these rows start with, [n, D] of the table's type.
+Tensor NewRowsOnHost(Context& host, const EmbeddingTable& table, const std::vector<int64_t>& rows,
+                     uint64_t seed) {
+  BaseEmbeddingConfig config = table.config;
+  Tensor made = Tensor::Empty(host, {std::ssize(rows), config.embedding_dim}, config.data_type);
+  for (int64_t k = 0; k < std::ssize(rows); ++k) {
+    config.place.first_row = table.config.place.first_row + rows[static_cast<size_t>(k)];
+    InitNewRows(host, config, made.Rows(k, k + 1), {{}, 0, 1}, seed, table.iter);
+  }
+  return made;
 }
 
 }  // namespace
@@ -28,13 +41,14 @@ std::shared_ptr<DiskTable> MakeDiskTable(Context& ctx, const BaseEmbeddingConfig
 void ResetRowsOnDisk(Context& ctx, EmbeddingTable& table, const Tensor& ids, bool initial) {
   const std::vector<int64_t> rows = RowsOf(ctx, ids);
   DiskTable& disk = *table.disk;
+  Context host({.threads = 1});
   const int copied = CopiedState(table.config.optimizer, table.iter);
-  Tensor start;
-  if (initial) start = InitialRows(ctx, table.config, ids.numel()).To(ctx, table.config.data_type);
+  const Tensor start =
+      initial ? NewRowsOnHost(host, table, rows, table.SeedOfStarts(ctx)) : Tensor();
   for (int p = 0; p < disk.num_parts(); ++p) {
     if (initial && (p == 0 || p == copied + 1)) {
       const DType dtype = p == 0 ? table.config.data_type : table.config.state_type;
-      disk.WritePart(p, rows, start.To(ctx, dtype).To(ctx, Device::Cpu()).raw_data());
+      disk.WritePart(p, rows, start.To(host, dtype).raw_data());
     } else {
       const std::vector<char> zeros(rows.size() * static_cast<size_t>(disk.row_bytes(p)));
       disk.WritePart(p, rows, zeros.data());

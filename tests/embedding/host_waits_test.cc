@@ -72,6 +72,14 @@ class HostWaitsTest : public ::testing::Test {
     return cuda_emulation::Stats().syncs - before;
   }
 
+  // Too few slots for the ids of all steps, of which those of the last two are kept.
+  static HashZchOptions HashZch(HashZchEviction eviction) {
+    return {.zch_size = 100,
+            .eviction = eviction,
+            .single_ttl = eviction == HashZchEviction::kNone ? 0 : 1,
+            .clock = HashZchClock::kForwards};
+  }
+
   Context ctx_{{.device = Device::Cuda()}};
 };
 
@@ -138,18 +146,19 @@ TEST_F(HostWaitsTest, NoneOfMchBetweenEvictionsAndFewInOne) {
   }
 }
 
-// Slots that have times change hands, which the host has to hear of.
-TEST_F(HostWaitsTest, NoneOfHashZchWithoutEvictionAndOneReadWithIt) {
-  for (const HashZchEviction eviction : {HashZchEviction::kNone, HashZchEviction::kSingleTtl}) {
-    HashZchManagedCollisionModule zch(ctx_,
-                                      {.zch_size = 200,
-                                       .eviction = eviction,
-                                       .single_ttl = eviction == HashZchEviction::kNone ? 0 : 9,
-                                       .clock = HashZchClock::kForwards});
-    int64_t waits = 0;
-    for (int64_t step = 1; step <= 8; ++step) waits += WaitsOfStep(zch, step);
-    EXPECT_EQ(waits, eviction == HashZchEviction::kNone ? 0 : 8 * 2) << ToString(eviction);
-    EXPECT_GT(zch.NumIdsSync(ctx_), 100);
+// Slots that have times change hands, which the host hears of when somebody asks.
+TEST_F(HostWaitsTest, NoneOfHashZchUntilSomebodyAsks) {
+  for (const HashZchEviction eviction :
+       {HashZchEviction::kNone, HashZchEviction::kSingleTtl, HashZchEviction::kLru}) {
+    HashZchManagedCollisionModule zch(ctx_, HashZch(eviction));
+    int64_t evicted = 0;
+    for (int64_t step = 1; step <= 8; ++step) {
+      EXPECT_EQ(WaitsOfStep(zch, step), 0) << ToString(eviction) << " " << step;
+      if (step % 4 == 0) evicted += zch.Evict(ctx_).numel();
+    }
+    EXPECT_EQ(evicted > 0, eviction != HashZchEviction::kNone) << ToString(eviction);
+    EXPECT_EQ(zch.num_evicted(), evicted);
+    EXPECT_GT(zch.NumIdsSync(ctx_), 50);
   }
 }
 
@@ -163,15 +172,15 @@ KeyedJaggedTensor RawIds(Context& ctx, int64_t first, int64_t n) {
       .To(ctx, Device::Cuda());
 }
 
-// Waits of six steps of a table whose ids, each named twice in a batch, the module gives rows.
-int64_t GrowingWaits(Context& ctx, const std::shared_ptr<GrowingManagedCollisionModule>& module,
-                     const AnyRule& rule) {
-  const int64_t max_rows = module->index().max_rows();
+// Waits of six steps of a table, each of n ids, named twice, from `next` further on than those
+// before, to which the module gives rows.
+int64_t WaitsOfTable(Context& ctx, const std::shared_ptr<ManagedCollisionModule>& module,
+                     const AnyRule& rule, bool growing, int64_t n, int64_t next) {
   EmbeddingBagConfig config;
-  static_cast<BaseEmbeddingConfig&>(config) = SmallTable("t", max_rows + 2, 8, rule);
+  static_cast<BaseEmbeddingConfig&>(config) = SmallTable("t", module->output_size(), 8, rule);
   config.init_fn = {};
   config.feature_names = {"a"};
-  config.growing = true;
+  config.growing = growing;
   const std::vector<EmbeddingBagConfig> configs = {config};
   ManagedCollisionEmbeddingBagCollection mc(
       std::make_unique<EmbeddingBagCollection>(
@@ -180,7 +189,7 @@ int64_t GrowingWaits(Context& ctx, const std::shared_ptr<GrowingManagedCollision
                                                    std::vector<BaseEmbeddingConfig>{configs[0]}));
   int64_t waits = 0;
   for (int64_t step = 0; step < 6; ++step) {
-    const KeyedJaggedTensor kjt = RawIds(ctx, step * max_rows / 4, max_rows / 3);
+    const KeyedJaggedTensor kjt = RawIds(ctx, step * next, n);
     const int64_t before = cuda_emulation::Stats().syncs;
     {
       Tape tape(ctx);
@@ -199,11 +208,23 @@ TEST_F(HostWaitsTest, NoneWithAGrowingTable) {
       for (const int64_t admit_after : {1, 2}) {
         const auto module = std::make_shared<GrowingManagedCollisionModule>(GrowingIndexOptions{
             .max_rows = max_rows, .admit_after = admit_after, .shared_rows = 2});
-        EXPECT_EQ(GrowingWaits(ctx_, module, rule), 0)
+        EXPECT_EQ(WaitsOfTable(ctx_, module, rule, true, max_rows / 3, max_rows / 4), 0)
             << max_rows << " " << RuleName(rule) << " " << admit_after;
         EXPECT_EQ(module->index().num_rows(), max_rows);
         EXPECT_GT(module->num_evicted(), 0);
       }
+}
+
+// Rows that change hands start anew on the device.
+TEST_F(HostWaitsTest, NoneWithATableOfHashZch) {
+  for (const HashZchEviction eviction :
+       {HashZchEviction::kNone, HashZchEviction::kSingleTtl, HashZchEviction::kLru})
+    for (const AnyRule& rule : {AnyRule(Adam{0.1f}), AnyRule(RowwiseAdagrad{0.1f})}) {
+      const auto module = std::make_shared<HashZchManagedCollisionModule>(ctx_, HashZch(eviction));
+      EXPECT_EQ(WaitsOfTable(ctx_, module, rule, false, 60, 50), 0)
+          << ToString(eviction) << " " << RuleName(rule);
+      EXPECT_EQ(module->num_evicted() > 0, eviction != HashZchEviction::kNone);
+    }
 }
 
 // Hundreds of windows are looked at before all rows have been freed.

@@ -70,8 +70,9 @@ TEST(TableStart, OfAnInitFnNothingIsKept) {
   }
 }
 
-// All rows of a part that are reset at once start anew, as some of them do.
-TEST(TableStart, RowsThatAreResetTakeNewNumbers) {
+// All rows of a part that are reset at once start anew, as some of them do, and the same in one
+// step.
+TEST(TableStart, RowsThatAreResetTakeNewNumbersInEachStep) {
   OnRanks(Table(8), RowWise(), [](Context& ctx, ShardedEmbeddingBagCollection& sharded) {
     const HeldShard held = sharded.tables().shards()[0];
     const auto values = [&] { return held.tables->weight(held.index).ToVector<float>(); };
@@ -79,13 +80,17 @@ TEST(TableStart, RowsThatAreResetTakeNewNumbers) {
     std::vector<int64_t> ids(4);
     std::iota(ids.begin(), ids.end(), 0);
     std::vector<float> before = first;
-    for (int time = 0; time < 2; ++time) {
+    for (int step = 0; step < 2; ++step) {
       const uint64_t sequence = ctx.random().next_sequence();
+      held.tables->set_iter(step);
       held.tables->rows().Reset(ctx, held.index, Tensor::From(ctx, ids),
                                 TableRows::ResetTo::kInitial);
-      EXPECT_EQ(ctx.random().next_sequence(), sequence + 1);
       EXPECT_NE(values(), before);
       before = values();
+      held.tables->rows().Reset(ctx, held.index, Tensor::From<int64_t>(ctx, {2}),
+                                TableRows::ResetTo::kInitial);
+      EXPECT_EQ(values(), before);
+      EXPECT_EQ(ctx.random().next_sequence(), sequence);
     }
   });
 }

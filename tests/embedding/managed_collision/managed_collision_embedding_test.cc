@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "embedding/managed_collision/hash_zch_managed_collision_module.h"
 #include "runtime/graph.h"
 #include "tests/embedding/managed_collision/managed_tables.h"
 #include "tests/testing/devices.h"
@@ -177,6 +178,32 @@ TEST_P(ManagedCollisionEmbeddingTest, ATrainingForwardIsNotRecorded) {
               HasSubstr("managed collision cannot be recorded in a CUDA graph: the host takes note "
                         "of each training forward"));
   TrainOn(ctx, mc, kjt);
+}
+
+// A replay would reset them again.
+TEST_P(ManagedCollisionEmbeddingTest, RowsThatChangedHandsAreNotResetInARecording) {
+  if (on_cpu()) GTEST_SKIP() << "SKIPPED: a CPU has no graphs";
+  Context& ctx = this->ctx();
+  const HashZchOptions lru = {
+      .zch_size = 2, .eviction = HashZchEviction::kLru, .clock = HashZchClock::kForwards};
+  std::vector<EmbeddingBagConfig> configs = {Table<EmbeddingBagConfig>("t", 2, {"a"})};
+  configs[0].init_fn = {};
+  ManagedCollisionEmbeddingBagCollection mc(
+      std::make_unique<EmbeddingBagCollection>(
+          ctx, configs, EmbeddingBagCollectionOptions{.bounds_check = BoundsCheckMode::kNone}),
+      Collection({{"t", std::make_shared<HashZchManagedCollisionModule>(ctx, lru)}}, configs));
+  TrainOn(ctx, mc, Bags(ctx, {"a"}, {9, 8}, {2}));
+  const KeyedJaggedTensor kjt = Bags(ctx, {"a"}, {7, 6}, {2});
+  {
+    Tape tape(ctx);
+    mc.managed_collision_collection().Forward(ctx, kjt);
+  }
+  const auto capture = [&] { CudaGraph::Capture(ctx, [&] { mc.Forward(ctx, kjt); }); };
+  EXPECT_THAT(ErrorOf(capture),
+              HasSubstr("nothing can wait for cuda:0 while a CUDA graph is recorded"));
+  mc.Forward(ctx, kjt);
+  EXPECT_EQ(ErrorOf(capture), "");
+  EXPECT_EQ(mc.managed_collision_collection().module("t").num_evicted(), 2);
 }
 
 TEST(ManagedCollisionCollectionTest, StateHasTorchRecsNames) {

@@ -1,11 +1,12 @@
-// Random steps on a growing table have the CPU's bits on every device, whoever looks at the table,
-// the module or neither between them.
+// Random steps on a growing table, and on one of hash ZCH, have the CPU's bits on every device,
+// whoever looks at the table, the module or neither between them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "embedding/managed_collision/growing_managed_collision_module.h"
+#include "embedding/managed_collision/hash_zch_managed_collision_module.h"
 #include "tests/embedding/managed_collision/managed_tables.h"
 #include "tests/embedding/managed_collision/raw_ids.h"
 #include "tests/testing/devices.h"
@@ -18,11 +19,13 @@ using testing::RawIds;
 
 struct Case {
   std::string name;
-  GrowingIndexOptions index;
+  GrowingIndexOptions index = {};
   AnyRule rule = Adam{0.1f};
   DType type = DType::kF32;
   bool init_fn = false, tracked = false;
   int64_t most_ids = 40;
+  std::optional<HashZchOptions> zch = {};  // in place of the index
+  EmbeddingLocation location = EmbeddingLocation::kDevice;
 };
 
 class Training {
@@ -45,14 +48,19 @@ class Training {
 
  private:
   ManagedCollisionEmbeddingBagCollection Make() {
-    const auto module = std::make_shared<GrowingManagedCollisionModule>(case_.index);
+    std::shared_ptr<ManagedCollisionModule> module;
+    if (case_.zch)
+      module = std::make_shared<HashZchManagedCollisionModule>(ctx_, *case_.zch);
+    else
+      module = std::make_shared<GrowingManagedCollisionModule>(case_.index);
     EmbeddingBagConfig config;
     config.name = "t";
     config.num_embeddings = module->output_size();
     config.embedding_dim = 6;
     config.feature_names = {"a", "b"};
     config.optimizer = case_.rule;
-    config.growing = true;
+    config.growing = !case_.zch;
+    config.location = case_.location;
     config.data_type = case_.type;
     config.stochastic_rounding = case_.type != DType::kF32;
     if (case_.init_fn) config.init_fn = NormalRows(0, 1);
@@ -91,6 +99,7 @@ class Training {
     tape.Backward(Sum(ctx_, Mul(ctx_, pooled, pooled)));
   }
   void LookAtTable() {
+    table().caches().Flush(ctx_);
     Note(Tensor::From<int64_t>(ctx_, {table().rows().in_use(0)}));
     Note(table().weight(0).Clone(ctx_));
     for (const OptimizerState& state : table().optimizer_states(0)) Note(state.tensor.Clone(ctx_));
@@ -105,10 +114,12 @@ class Training {
     TableBatchedEmbedding& to = resumed.embedding_bag_collection().tables();
     resumed.managed_collision_collection().module("t").LoadStateDict(ctx_,
                                                                      module().StateDict(ctx_));
-    to.rows().SetInUse(ctx_, 0, table().rows().in_use(0));
+    if (!case_.zch) to.rows().SetInUse(ctx_, 0, table().rows().in_use(0));
+    table().caches().Flush(ctx_);
     to.weight(0).CopyFrom(ctx_, table().weight(0));
     const auto from = table().optimizer_states(0), states = to.optimizer_states(0);
     for (size_t s = 0; s < from.size(); ++s) states[s].tensor.CopyFrom(ctx_, from[s].tensor);
+    to.caches().Reset(ctx_);
     to.set_iter(table().iter());
     mc_.emplace(std::move(resumed));
     if (case_.tracked) table().rows().Track(ctx_, 0);
@@ -121,10 +132,20 @@ class Training {
   std::vector<Tensor> seen_;
 };
 
-class GrowingStepsTest : public testing::DeviceTest {};
-TESSERA_INSTANTIATE_DEVICES(GrowingStepsTest);
+class RawIdStepsTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(RawIdStepsTest);
 
-TEST_P(GrowingStepsTest, HaveTheCpusBits) {
+void ExpectTheCpusBits(Device device, const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    const std::vector<Tensor> expected = Training(Device::Cpu(), c).Results(80),
+                              results = Training(device, c).Results(80);
+    ASSERT_EQ(results.size(), expected.size()) << c.name;
+    for (size_t i = 0; i < results.size(); ++i)
+      ASSERT_TRUE(SameBits(results[i], expected[i])) << c.name << " " << i;
+  }
+}
+
+TEST_P(RawIdStepsTest, OfAGrowingTableHaveTheCpusBits) {
   const std::vector<Case> cases = {
       {"free rows", {.max_rows = 3000}},
       {"evictions", {.max_rows = 30, .score = MchEviction::kLfu, .shared_rows = 3}},
@@ -142,13 +163,48 @@ TEST_P(GrowingStepsTest, HaveTheCpusBits) {
       {"function", {.max_rows = 60}, Adam{0.1f}, DType::kF32, true},
       {"tracked", {.max_rows = 60}, Adam{0.1f}, DType::kF32, false, true},
   };
-  for (const Case& c : cases) {
-    const std::vector<Tensor> expected = Training(Device::Cpu(), c).Results(80),
-                              results = Training(device(), c).Results(80);
-    ASSERT_EQ(results.size(), expected.size()) << c.name;
-    for (size_t i = 0; i < results.size(); ++i)
-      ASSERT_TRUE(SameBits(results[i], expected[i])) << c.name << " " << i;
-  }
+  ExpectTheCpusBits(device(), cases);
+}
+
+TEST_P(RawIdStepsTest, OfHashZchHaveTheCpusBits) {
+  const auto zch = [](int64_t rows, HashZchEviction eviction, int64_t ttl = 0) {
+    return HashZchOptions{.zch_size = rows,
+                          .max_probe = 16,
+                          .eviction = eviction,
+                          .single_ttl = ttl,
+                          .clock = HashZchClock::kForwards};
+  };
+  const HashZchOptions lru = zch(40, HashZchEviction::kLru);
+  HashZchOptions of_features = zch(50, HashZchEviction::kPerFeatureTtl);
+  of_features.per_feature_ttl = {1, 3};
+  of_features.opt_in_prob = 70;
+  of_features.percent_reserved_slots = 10;
+  const std::vector<Case> cases = {
+      {.name = "no policy", .zch = zch(60, HashZchEviction::kNone)},
+      {.name = "time to live", .zch = zch(60, HashZchEviction::kSingleTtl, 2)},
+      {.name = "of each feature", .zch = of_features},
+      {.name = "one row", .zch = zch(1, HashZchEviction::kLru)},
+      {.name = "LRU", .zch = lru},
+      {.name = "16 bits", .rule = RowwiseAdagrad{0.1f}, .type = DType::kBF16, .zch = lru},
+      {.name = "sweeps", .rule = EmaInPlaceRowwiseAdagrad{}, .zch = lru},
+      {.name = "function", .init_fn = true, .zch = lru},
+      {.name = "tracked", .tracked = true, .zch = lru},
+      {.name = "host", .zch = lru, .location = EmbeddingLocation::kHost},
+      {.name = "cache", .zch = lru, .location = EmbeddingLocation::kManagedCaching}};
+  ExpectTheCpusBits(device(), cases);
+}
+
+// A cache, which has the evicted rows named, changes no bit.
+TEST_P(RawIdStepsTest, OfHashZchDoNotDependOnWhoNamesTheRows) {
+  Case c = {
+      .name = "named or not",
+      .zch = HashZchOptions{
+          .zch_size = 40, .eviction = HashZchEviction::kLru, .clock = HashZchClock::kForwards}};
+  const std::vector<Tensor> expected = Training(device(), c).Results(80);
+  c.location = EmbeddingLocation::kManagedCaching;
+  const std::vector<Tensor> results = Training(device(), c).Results(80);
+  ASSERT_EQ(results.size(), expected.size());
+  for (size_t i = 0; i < results.size(); ++i) ASSERT_TRUE(SameBits(results[i], expected[i])) << i;
 }
 
 }  // namespace
