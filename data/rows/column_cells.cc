@@ -131,9 +131,13 @@ void ColumnCells::TakeRest(const char* p, const char* end, size_t column, LineCe
                            LineCells& out) const {
   cell.kind = LineCell::Kind::kList;
   cell.begin = static_cast<uint32_t>(out.items.size());
-  for (;; ++p) {
-    out.items.push_back(Take(p, end, column + out.items.size() - cell.begin, out.unquoted));
-    if (p == end) break;
+  if (!quotes_ || std::memchr(p, '"', static_cast<size_t>(end - p)) == nullptr) {
+    internal::SplitAtByte(p, end, delimiter_, out.items);
+  } else {
+    for (;; ++p) {
+      out.items.push_back(Take(p, end, column + out.items.size() - cell.begin, out.unquoted));
+      if (p == end) break;
+    }
   }
   cell.count = static_cast<uint32_t>(out.items.size()) - cell.begin;
   if (cell.count == 1) SetText(out.items.back(), cell);

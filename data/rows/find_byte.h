@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -92,6 +93,18 @@ class ByteScan {
   const char* block_ = nullptr;
   uint64_t found_ = 0;  // a bit for each byte from block_ on
 };
+
+// Adds the texts between the places of `mark` in [p, end). REQUIRES: as of ByteScan.
+inline void SplitAtByte(const char* p, const char* end, char mark,
+                        std::vector<std::string_view>& items) {
+  ByteScan places(p, end, mark);
+  for (;; ++p) {
+    const char* const begin = p;
+    p = places.Next();
+    items.emplace_back(begin, static_cast<size_t>(p - begin));
+    if (p == end) return;
+  }
+}
 
 // How many bytes of a long text are `mark`.
 inline int64_t CountByte(std::string_view text, char mark) {

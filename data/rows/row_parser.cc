@@ -33,16 +33,8 @@ std::string MissingHint(std::string_view text, bool is_item) {
 void SplitCell(std::string_view text, std::string_view separator,
                std::vector<std::string_view>& items) {
   items.clear();
-  if (separator.size() == 1) {
-    const char* p = text.data();
-    const char* const end = p + text.size();
-    for (;; ++p) {
-      const char* const begin = p;
-      p = internal::FindByte(p, end, separator[0]);
-      items.emplace_back(begin, static_cast<size_t>(p - begin));
-      if (p == end) return;
-    }
-  }
+  if (separator.size() == 1)
+    return internal::SplitAtByte(text.data(), text.data() + text.size(), separator[0], items);
   for (;;) {
     const size_t at = text.find(separator);
     items.push_back(text.substr(0, at));

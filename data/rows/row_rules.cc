@@ -55,7 +55,9 @@ int64_t IdRule::RowOfNegative(uint64_t magnitude) const {
   return static_cast<int64_t>(rest == 0 ? 0 : rows_ - rest);
 }
 
-inline bool IdRule::ReadWhole(std::string_view item, int64_t& row, int64_t& unknown) const {
+// Inlined, so that loops over many items hold the rule's numbers in registers.
+[[gnu::always_inline]] inline bool IdRule::ReadWhole(std::string_view item, int64_t& row,
+                                                     int64_t& unknown) const {
   WholeNumber whole;
   if (!internal::ReadShortWhole(item, whole.magnitude) && !ParseWhole(item, whole)) return false;
   if (rows_ != 0 && (whole.negative || whole.magnitude >= rows_ - shift_)) ++unknown;

@@ -77,7 +77,7 @@ class IdRule {
   void WithReader(Fn&& fn) const;
   bool ReadWhole(std::string_view item, int64_t& row, int64_t& unknown) const;
   bool ReadBoundary(std::string_view item, int64_t& row) const;
-  int64_t RowOf(uint64_t value) const {
+  [[gnu::always_inline]] int64_t RowOf(uint64_t value) const {
     const uint64_t shifted = value + shift_;
     if (reciprocal_ != 0 && (value | shifted) >> 32 == 0) {
       __extension__ using Wide = unsigned __int128;
