@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <string>
+#include <utility>
 
 #include "cli/show/log.h"
 #include "cli/without_signals.h"
@@ -109,11 +110,20 @@ void PassOn(int signal) {
   _exit(InterruptedExit(signal));
 }
 
+std::string EndAsItStands() {
+  return "ended as it stands: the step and its checkpoint took longer than --stop-within";
+}
+
+// Called before the process is ended for its time. Never destroyed: its thread may outlive main.
+std::function<std::string()>& Last() {
+  static auto* const last = new std::function<std::string()>(EndAsItStands);
+  return *last;
+}
+
 void EndOnSignal() {
   char signal = 0;
   if (read(pipe_ends[0], &signal, 1) != 1) return;
-  if (signal == SIGALRM)
-    EndNow("ended as it stands: the step and its checkpoint took longer than --stop-within", noted);
+  if (signal == SIGALRM) EndNow(Last()(), noted);
   internal::RemoveUnfinished();
   EndNow(Format("ended by {}: what was not finished is removed", NameOf(signal)), signal);
 }
@@ -133,8 +143,9 @@ void EndCleanlyOnInterrupt() {
   if (StartEnd()) HandleAll(PassOn);
 }
 
-void WatchForInterrupt(int within_s) {
+void WatchForInterrupt(int within_s, std::function<std::string()> last) {
   within = within_s;
+  if (last) Last() = std::move(last);
   if (within_s > 0) {
     StartEnd();
     Handle(SIGALRM, Tell);

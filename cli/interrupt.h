@@ -6,13 +6,15 @@
 // half written. A further one within a second is the same wish, as launchers send it twice; a later
 // one ends the process at once, but for SIGPIPE. A SIGHUP or SIGPIPE that is ignored when the
 // program starts, as under nohup, stays ignored.
+#include <functional>
 #include <string>
 
 namespace tessera::cli {
 
 // Notes these signals from now on. The process is ended, with the exit code of the signal, when it
-// still runs `within_s` seconds after the first; 0: never.
-void WatchForInterrupt(int within_s = 0);
+// still runs `within_s` seconds after the first (0: never). Before, another thread calls `last`,
+// which saves what is to be kept and returns the sentence that is then written to standard error.
+void WatchForInterrupt(int within_s = 0, std::function<std::string()> last = nullptr);
 // The signal that came first; 0: none.
 int InterruptSignal();
 inline bool Interrupted() { return InterruptSignal() != 0; }

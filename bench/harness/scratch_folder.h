@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_HARNESS_SCRATCH_FOLDER_H_
 #define TESSERA_BENCH_HARNESS_SCRATCH_FOLDER_H_
-// A new folder inside a given one, removed with all that it holds when this goes: nothing that was
-// there before is touched.
+// A new folder inside a given one, removed with all that it holds when this goes, or when a
+// signal ends the process: nothing that was there before is touched.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/base/check.h"
+#include "runtime/files/unfinished_paths.h"
 
 namespace tessera::bench {
 
@@ -23,10 +24,12 @@ class ScratchFolder {
     path_ = parent + "/tessera_bench_XXXXXX";
     if (mkdtemp(path_.data()) == nullptr)
       throw Error(Format("{}: no folder can be made in it: {}", parent, std::strerror(errno)));
+    internal::AddUnfinished(path_, internal::Unfinished::kFolderWithContent);
   }
   ~ScratchFolder() {
     std::error_code error;
     std::filesystem::remove_all(path_, error);
+    internal::DropUnfinished(path_);
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;

@@ -19,8 +19,8 @@ void Watch(const std::stop_token& stop, const std::string& who, std::chrono::mil
   std::unique_lock lock(mutex);
   over.wait_for(lock, stop, patience, [] { return false; });
   if (stop.stop_requested()) return;
-  tell(Format("{}: its check has not ended for {} s; if it never does, Ctrl-C twice ends the run",
-              who, std::chrono::duration<double>(patience).count()));
+  tell(Format("{}: its check has not ended for {} s; if it never does, Ctrl-C ends the run", who,
+              std::chrono::duration<double>(patience).count()));
 }
 
 }  // namespace

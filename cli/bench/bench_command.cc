@@ -4,6 +4,7 @@
 #include <ctime>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 
@@ -28,6 +29,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/joined.h"
 #include "runtime/base/machine.h"
+#include "runtime/files/unfinished_paths.h"
 
 namespace tessera::cli {
 namespace {
@@ -101,16 +103,24 @@ std::vector<bench::Measurement> Ranked(const bench::Topic& topic,
   return rows;
 }
 
-// Times the points into `run`, and prints each one when it is done.
+// The rows of a run, and those that they are compared with.
+struct Results {
+  bench::BenchRun run;
+  std::optional<bench::BenchRun> old;
+  std::mutex mutex = {};  // of run's rows, which a thread that ends the command may want
+};
+
+// Times the points into the results, and prints each one when it is done.
 void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
-             const BenchFlags& flags, bench::BenchRun& run) {
+             const BenchFlags& flags, Results& results) {
   bench::ResultTable table(points, flags.details || flags.counters);
   bench::CallCounters counters = bench::MachineCounters();
   MeasureProgress progress;
   const auto show = [&](const std::vector<bench::Measurement>& rows) {
+    const std::lock_guard lock(results.mutex);
     progress.Clear();  // a line of the table takes the place of the bar
     std::fputs(table.Lines(Ranked(topic, rows)).c_str(), stdout);
-    run.rows.insert(run.rows.end(), rows.begin(), rows.end());
+    results.run.rows.insert(results.run.rows.end(), rows.begin(), rows.end());
   };
   bench::RunPoints(
       topic, points,
@@ -243,6 +253,41 @@ void MeasureInTurn(const AgainstRun& against, const bench::Topic& topic,
   take();
 }
 
+// Prints and writes what was measured; returns the exit code. Another thread that calls it, too,
+// waits until the process has ended.
+int Finish(Results& results, const BenchFlags& flags) {
+  results.mutex.lock();  // and is never unlocked
+  const bench::BenchRun& run = results.run;
+  std::fputs(("\n" + bench::ResultTable::Warnings(run.rows)).c_str(), stdout);
+  int code = 0;
+  if (results.old && !run.rows.empty())
+    code = PrintComparison(bench::CompareRuns(*results.old, run), flags.allowed);
+  flags.files.Write(run, results.old);
+  std::fflush(stdout);
+  return code;
+}
+
+// Ends the run for a signal, while its case is prepared or hangs; returns the last sentence.
+std::string FinishEarly(Results& results, const BenchFlags& flags) {
+  std::string text = Format("{}: the case at hand is left out", InterruptedText(InterruptSignal()));
+  try {
+    Finish(results, flags);
+  } catch (const std::exception& error) {
+    text += Format("; {}", error.what());
+  }
+  internal::RemoveUnfinished();
+  return text;
+}
+
+// Lets a signal end the run after its round; where that takes longer, as the preparation of a case
+// may, what was measured is written without it. Passes of --against, which are processes, are
+// waited for.
+void WatchRun(const std::shared_ptr<Results>& results, const BenchFlags& flags) {
+  constexpr int kPatience = 1;  // seconds
+  if (flags.IsAgainst()) return WatchForInterrupt();
+  WatchForInterrupt(kPatience, [results, flags] { return FinishEarly(*results, flags); });
+}
+
 int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
   const std::vector<bench::Point> points = bench::OnlyMatching(
       topic, bench::PointsOf(topic, flags.suite, AxesWithCaches(flags)), flags.only);
@@ -255,17 +300,20 @@ int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
   bench::CheckPoints(topic, points);
   CheckPointsMemory(topic, points, flags);
   WarnOfPlugins();
-  std::optional<bench::BenchRun> old = flags.files.OldRun();
+  const auto results = std::make_shared<Results>();
+  bench::BenchRun& run = results->run;
+  std::optional<bench::BenchRun>& old = results->old;
+  old = flags.files.OldRun();
   flags.files.CheckOutputs();
-  WatchForInterrupt();
   const AgainstRun against = AgainstRunOf(topic, points, flags);
+  run = {.machine = MachineName(),
+         .date = Today(),
+         .topic = topic.name,
+         .rounds = flags.Rounds(),
+         .rows = {},
+         .context = ContextOfRun()};
+  WatchRun(results, flags);
   if (flags.IsAgainst()) CheckAgainst(against);
-  bench::BenchRun run = {.machine = MachineName(),
-                         .date = Today(),
-                         .topic = topic.name,
-                         .rounds = flags.Rounds(),
-                         .rows = {},
-                         .context = ContextOfRun()};
   if (old) bench::CheckComparable(*old, run);
   std::fputs(Heading(topic, run, points, flags).c_str(), stdout);
   std::exception_ptr failure;  // what was measured before it is kept
@@ -273,15 +321,11 @@ int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
     if (flags.IsAgainst())
       MeasureInTurn(against, topic, points, flags, old, run);
     else
-      Measure(topic, points, flags, run);
+      Measure(topic, points, flags, *results);
   } catch (...) {
     failure = std::current_exception();
   }
-  std::fputs(("\n" + bench::ResultTable::Warnings(run.rows)).c_str(), stdout);
-  int code = 0;
-  if (old && !run.rows.empty())
-    code = PrintComparison(bench::CompareRuns(*old, run), flags.allowed);
-  flags.files.Write(run, old);
+  const int code = Finish(*results, flags);
   if (failure) std::rethrow_exception(failure);
   if (Interrupted()) return InterruptedExit(InterruptSignal());
   return code;
