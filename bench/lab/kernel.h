@@ -65,7 +65,7 @@ struct Kernel {
 std::vector<Kernel>& Kernels();
 
 // Calls `hard` on one thread, then several times on four that are interrupted all the time
-// (interruptions.h), then `timed`. An Error of theirs names the variant.
+// (interruptions.h), then `timed`. What they throw becomes an Error that names the variant.
 void CheckOnThreads(const std::string& variant, const std::function<void(Context&)>& hard,
                     const std::function<void()>& timed);
 

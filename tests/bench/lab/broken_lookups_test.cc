@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -126,12 +128,27 @@ TEST(BrokenLookups, FromStoredRowsAreRefusedAndTheRightOneIsNot) {
 TEST(BrokenLookups, AMistakeIsShownWithItsIds) {
   Checker<LookupArgs> check(Values{{"dim", "32"}});
   check.ExpectRefused(Lookups<LookupArgs>({.empty = true}),
-                      "on a batch of edge cases: feature 0, output 0 (of no ids), column 0");
+                      "on a batch of edge cases, with 1 thread: feature 0, output 0 (of no ids), "
+                      "column 0");
+}
+
+TEST(BrokenLookups, AMistakeOfManyThreadsIsShownWithTheirNumber) {
+  Checker<LookupArgs> check(Values{{"dim", "32"}});
+  check.ExpectRefused(
+      [&](Context& ctx, const LookupArgs& args) {
+        if (ctx.threads().threads() == 1) check.ours()(ctx, args);
+      },
+      "on a batch of edge cases, with 4 threads: feature 0");
 }
 
 TEST(BrokenLookups, OneThatThrowsAnythingIsNamed) {
   Checker<LookupArgs> check(Values{{"dim", "32"}});
-  check.ExpectRefused([](Context&, const LookupArgs&) { throw 1; }, "no tessera::Error");
+  check.ExpectRefused([](Context&, const LookupArgs&) { throw 1; },
+                      "on a batch of edge cases, with 1 thread: it threw something that is no "
+                      "std::exception");
+  check.ExpectRefused(
+      [](Context&, const LookupArgs&) { throw std::out_of_range("vector::_M_range_check"); },
+      "on a batch of edge cases, with 1 thread: it threw 'vector::_M_range_check'");
 }
 
 TEST(BrokenLookupsDeathTest, OneThatCrashesIsNamed) {
