@@ -19,6 +19,8 @@ struct Contender {
   // Throws Error where its result is wrong. Called once, untimed, by RunPoints, which then leaves
   // the contender out.
   std::function<void()> check = nullptr;
+  // The like, called once when rounds have been timed: it finds who is right only while checked.
+  std::function<void()> check_after = nullptr;
 };
 
 template <typename Work>

@@ -78,29 +78,33 @@ class PointRun {
     if (options_.note)
       for (const std::string& note : work.notes) options_.note(name_, note);
     if (work.check) work.check();
-    LeaveOutWrong(work.contenders);
+    LeaveOutWrong(work.contenders, &Contender::check);
     std::optional<CacheFlusher> flusher;
     if (cold) flusher.emplace(ctx_, options_.flush_bytes);
     Rounds rounds(ctx_, work, cold ? &*flusher : nullptr);
     std::vector<Measurement> rows = Rows(work, RepeatLongEnough(rounds, between), cold);
     if (options_.counters != nullptr) Count(rounds, rows);
+    LeaveOutWrong(work.contenders, &Contender::check_after);
+    std::erase_if(rows, [&](const auto& row) { return mistakes_.contains(row.contender); });
     return rows;
   }
 
  private:
+  using Check = std::function<void()> Contender::*;
+
   // Throws Error where the first contender, ours, is wrong, or all others are.
-  void LeaveOutWrong(std::vector<Contender>& contenders) {
+  void LeaveOutWrong(std::vector<Contender>& contenders, Check check) {
     const size_t all = contenders.size();
     const std::string ours = contenders[0].name;
-    std::erase_if(contenders, [&](const Contender& c) { return IsWrong(c); });
+    std::erase_if(contenders, [&](const Contender& c) { return IsWrong(c, check); });
     if (contenders.size() == all) return;
     if (mistakes_.contains(ours) || contenders.size() < 2) throw Error(MistakesText(mistakes_));
   }
 
-  bool IsWrong(const Contender& contender) {
+  bool IsWrong(const Contender& contender, Check check) {
     if (mistakes_.contains(contender.name)) return true;
     try {
-      if (contender.check) contender.check();
+      if (contender.*check) (contender.*check)();
       return false;
     } catch (const Error& error) {
       mistakes_[contender.name] = error.what();

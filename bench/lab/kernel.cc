@@ -55,6 +55,13 @@ void CheckOnThreads(const std::string& variant, const std::function<void(Context
   });
 }
 
+void CheckAfterRounds(const std::string& variant, const std::function<void()>& timed) {
+  CheckNamed(variant, [&](std::string& where) {
+    where = "on the timed batch, after it was timed";
+    timed();
+  });
+}
+
 std::string NameWithTolerance(const std::string& variant, double tolerance) {
   TESSERA_CHECK(tolerance > 0,
                 "variant {} has other sums: variants of this kernel have every bit of ours",

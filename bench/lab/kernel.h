@@ -68,6 +68,8 @@ std::vector<Kernel>& Kernels();
 // (interruptions.h), then `timed`. What they throw becomes an Error that names the variant.
 void CheckOnThreads(const std::string& variant, const std::function<void(Context&)>& hard,
                     const std::function<void()>& timed);
+// Calls `timed` alone, when the variant has been timed.
+void CheckAfterRounds(const std::string& variant, const std::function<void()>& timed);
 
 // Throws Error that names the variant and what it got wrong.
 template <typename Args>
@@ -98,7 +100,11 @@ void Contend(Context& ctx, const std::shared_ptr<const KernelPoint<Args>>& point
        .run = [&ctx, point, run](int round) { run(ctx, point->args(round)); },
        .before = point->before,
        .check = [&ctx, point, name, run,
-                 other_sums] { CheckVariant(ctx, name, run, *point, other_sums); }});
+                 other_sums] { CheckVariant(ctx, name, run, *point, other_sums); },
+       .check_after =
+           [&ctx, point, name, run, other_sums] {
+             CheckAfterRounds(name, [&] { point->check_timed(ctx, run, other_sums); });
+           }});
 }
 
 // Ours, and the variants with these names in their order.

@@ -124,6 +124,27 @@ TEST(RunPointsTest, LeavesOutWrongContendersAndSaysSoAtTheEnd) {
   EXPECT_EQ(checks["first"], 1) << "it was left out of the second pass, too";
 }
 
+TEST(RunPointsTest, LeavesOutWhoIsWrongOnceItWasTimed) {
+  Fake fake;
+  fake.topic.make = [&](Context& ctx, const Point& point) {
+    Work work = fake.Make(ctx, point);
+    work.contenders.push_back(fake.Noting("lazy"));
+    work.contenders.back().check_after = [] { throw Error("lazy did nothing"); };
+    return work;
+  };
+  std::vector<std::string> contenders;
+  SweepOptions options = {.rounds = 2, .flush_bytes = kSmallFlush};
+  options.rows = [&](const std::vector<Measurement>& rows) {
+    for (const Measurement& row : rows) contenders.push_back(row.contender);
+  };
+  EXPECT_THAT(
+      [&] {
+        RunPoints(fake.topic, PointsOf(fake.topic, "", {{"threads", {"1"}}}), options);
+      },
+      ThrowsMessage<Error>(HasSubstr("fake/default/1t: lazy did nothing")));
+  EXPECT_THAT(contenders, ElementsAre("a", "b"));
+}
+
 // A point whose every third pass takes far longer; no two take the same time, as they may by a
 // coarse clock.
 TEST(RunPointsTest, GoesOnUntilChangesAreFoundOrPassesAreMany) {

@@ -151,6 +151,29 @@ TEST(BrokenLookups, OneThatThrowsAnythingIsNamed) {
       "on a batch of edge cases, with 1 thread: it threw 'vector::_M_range_check'");
 }
 
+TEST(BrokenLookups, OneThatOnlyWorksWhileItIsCheckedIsRefusedAfterwards) {
+  Context ctx({.threads = 2, .seed = 3});
+  const Values values = {{"dim", "32"}};
+  const auto point = std::make_shared<const KernelPoint<LookupArgs>>(
+      KernelWith<LookupArgs>().make(ctx, LabPoint(values)));
+  bool works = true;
+  Work work;
+  Contend<LookupArgs>(
+      ctx, point, {.name = "lazy", .about = ""},
+      [&](Context& c, const LookupArgs& args) {
+        if (works) point->ours(c, args);
+      },
+      work);
+  const Contender& lazy = work.contenders[0];
+  EXPECT_NO_THROW(lazy.check());
+  EXPECT_NO_THROW(lazy.check_after());
+  works = false;
+  lazy.run(0);
+  EXPECT_THAT(lazy.check_after,
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr(
+                  "variant lazy: on the timed batch, after it was timed: feature 0")));
+}
+
 TEST(BrokenLookupsDeathTest, OneThatCrashesIsNamed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Checker<LookupArgs> check(Values{{"dim", "32"}});
