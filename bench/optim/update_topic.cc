@@ -97,6 +97,12 @@ Work MakeWork(Context& ctx, const Point& point) {
   return work;
 }
 
+void CheckPoint(const Point& point) {
+  const AnyRule rule = RuleOf(point.Text("rule"));
+  const Shape shape = ShapeOf(point, rule);
+  for (size_t t = 0; t < shape.rows.size(); ++t) CheckDimOfRule(rule, shape.DimOf(t));
+}
+
 Point PointOf(const std::string& rule, const std::string& name, PointValues values) {
   values.emplace_back("rule", rule);
   return Point(rule + "_" + name, std::move(values));
@@ -158,7 +164,7 @@ const Topic& UpdateTopic() {
                  {"peers", "the cases of the comparison with FBGEMM and torch", PeerPoints()},
                  GrowthSuite()},
       .make = MakeWork,
-      .check = [](const Point& point) { ShapeOf(point, RuleOf(point.Text("rule"))); },
+      .check = CheckPoint,
       .memory =
           [](const Point& point) {
             const AnyRule rule = RuleOf(point.Text("rule"));

@@ -176,6 +176,8 @@ has out "ask_ahead"
 run 0 bench lab "${small[@]}" --dim 30 --kernel quantized --codec int8@4
 run 0 bench lab --kernel product --batch 32 --rounds 3 --threads 1 --flush-mib 1
 has out "eigen (6e-05): sums in another order than ours"
+fails_saying "emainplace_rowwise_adagrad: its rows are two halves: expected an even dim, got 5" \
+  bench update "${small[@]}" --rule sgd,emainplace_rowwise_adagrad --dim 4,5
 fails_saying "--rule sgd with --kernel lookup: nothing that is timed here reads it" bench lab \
   "${small[@]}" --rule sgd
 fails_saying "--mode mean with --kernel grouping: nothing" bench lab "${small[@]}" --mode mean \
