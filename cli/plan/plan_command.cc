@@ -134,6 +134,9 @@ void AddPlanCommand(Command app) {
   AddPlanFlags(command, *flags);
   AddPlanDiff(command);
   command.Footer(kFooter);
+  command.SayElsewhere([](const std::string& flag) -> std::string {
+    return flag == "--config" ? "give the configuration as --tables FILE" : "";
+  });
   command.Run([flags] { return Plan(*flags); });
 }
 

@@ -34,6 +34,7 @@ run 0 train --config small.json --ranks 4 --plan plan.json --checkpoint folder
 has out "4 ranks (local)"
 run 0 train --config small.json --ranks 2 --plan auto
 run 0 train --config small.json --ranks 2 --plan auto --topology h100
+fails_saying "--config: give the configuration as --tables FILE" plan --config small.json
 fails_saying "how many ranks? --topology h100 names a kind of machine: give --ranks N" plan \
   --tables small.json --topology h100
 fails_saying "--topology needs --plan auto" train --config small.json --ranks 2 --topology h100
