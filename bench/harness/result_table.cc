@@ -1,6 +1,7 @@
 #include "bench/harness/result_table.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "bench/harness/row_details.h"
 #include "runtime/base/check.h"
@@ -10,6 +11,7 @@ namespace tessera::bench {
 namespace {
 
 constexpr size_t kThreadsWidth = 9;
+constexpr size_t kRateWidth = 4;       // without " M"
 constexpr double kAboveLimit = 1.005;  // what prints as more than 100 %
 
 std::string Padded(const std::string& text, size_t width, bool left) {
@@ -17,20 +19,20 @@ std::string Padded(const std::string& text, size_t width, bool left) {
   return left ? text + space : space + text;
 }
 
-// "1.57 us", "15.7 us", "157 us".
-std::string ThreeDigits(double seconds) {
-  double scaled = 1e9 * seconds;
-  const char* const units[] = {"ns", "us", "ms", "s"};
-  size_t unit = 0;
-  for (; scaled >= 999.5 && unit < 3; ++unit) scaled /= 1e3;
-  if (scaled < 9.995) return Format("{:.2f} {}", scaled, units[unit]);
-  return scaled < 99.95 ? Format("{:.1f} {}", scaled, units[unit])
-                        : Format("{:.0f} {}", scaled, units[unit]);
+// A number in the first of these units, each a thousand of the one before, by the one of them in
+// which it is below a thousand: "1.57 us", "15.7 us", "157 us".
+std::string ThreeDigits(double number, std::initializer_list<const char*> units) {
+  const char* const* unit = units.begin();
+  for (; number >= 999.5 && unit + 1 < units.end(); ++unit) number /= 1e3;
+  if (number < 9.995) return Format("{:.2f}{}", number, *unit);
+  return number < 99.95 ? Format("{:.1f}{}", number, *unit) : Format("{:.0f}{}", number, *unit);
 }
 
-// "0.0123", "12.3", "12345".
-std::string Millions(double number) {
-  return number < 1e9 ? Format("{:.3g}", 1e-6 * number) : Format("{:.0f}", 1e-6 * number);
+std::string TimeText(double seconds) {
+  return ThreeDigits(1e9 * seconds, {" ns", " us", " ms", " s"});
+}
+std::string RateText(double per_second) {
+  return ThreeDigits(per_second, {"", " k", " M", " G", " T"});
 }
 
 std::vector<std::string> LabelsOf(const std::vector<Point>& points) {
@@ -68,7 +70,7 @@ std::vector<ResultTable::Column> ResultTable::ColumnsOf(const Measurement& row) 
   std::vector<Column> columns;
   const auto time = [&](const char* heading, double q, const char* mark) {
     const size_t width = q == 0.5 ? 10 : 9;  // with a mark
-    columns.push_back({heading, ThreeDigits(row.Quantile(q)) + mark, width});
+    columns.push_back({heading, TimeText(row.Quantile(q)) + mark, width});
   };
   if (!score) time("min", 0, "");
   time("p50", 0.5, noisy ? "!" : "");
@@ -76,8 +78,8 @@ std::vector<ResultTable::Column> ResultTable::ColumnsOf(const Measurement& row) 
   if (!score) time("p99", 0.99, "");
   columns.push_back(
       {"GB/s", row.bytes > 0 ? Format("{:.2f}", 1e-9 * row.BytesPerSecond()) : "-", 8});
-  columns.push_back({"M " + row.item + "/s", row.items > 0 ? Millions(row.ItemsPerSecond()) : "-",
-                     row.item.size() + 6});
+  columns.push_back({row.item + "/s", row.items > 0 ? RateText(row.ItemsPerSecond()) : "-",
+                     std::max(row.item.size(), kRateWidth) + 4});
   columns.push_back(
       {"of limit", row.HasLimit() ? Format("{:.0f} %{}", 100 * row.Share(), above ? "*" : "") : "-",
        10});
@@ -107,8 +109,10 @@ std::string ResultTable::Line(const std::string& case_name, int threads,
     line += Padded(heading ? "threads" : std::to_string(threads), kThreadsWidth, false);
   if (own_lines_ || !line.empty()) line += "  ";
   line += Padded(contender, contender_width_, true);
-  for (const Column& column : columns)
-    line += Padded(heading ? column.heading : column.cell, column.width, false);
+  for (const Column& column : columns) {
+    const std::string& cell = heading ? column.heading : column.cell;
+    line += Padded(cell, std::max(column.width, cell.size() + 1), false);
+  }
   return line + "\n";
 }
 

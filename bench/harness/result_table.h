@@ -3,8 +3,8 @@
 // Measurements as lines for people, at most 100 columns wide, one as soon as it is there:
 //
 //   All rows: rows=1M, tables=8; 1 thread
-//   case    contender      min       p50      p90      p99    GB/s  M ids/s  of limit
-//   dim=64  tessera    23.3 ms   23.4 ms  23.5 ms  23.6 ms   15.43     27.9      92 %
+//   case    contender      min       p50      p90      p99    GB/s   ids/s  of limit
+//   dim=64  tessera    23.3 ms   23.4 ms  23.5 ms  23.6 ms   15.43  27.9 M      92 %
 //
 // The table's heading says what all cases have in common; where cases are too long for a column,
 // each has a line of its own. Rows with a score (measurement.h) show their median alone, then the

@@ -43,23 +43,33 @@ TEST(ResultTableTest, HasAHeadingThenALineAMeasurement) {
   row.limit_seconds = {0.9e-3, 1.8e-3, 2.7e-3, 3.6e-3, 4.5e-3};
   row.bytes = 6e6;
   row.items = 15000;
-  EXPECT_EQ(table.Lines({row}),
-            JoinedLines({"All rows: 1 thread",
-                         "case       contender      min       p50      p90      p99    GB/s  M "
-                         "ids/s  of limit",
-                         "D16        tessera    1.00 ms  3.00 ms!  4.60 ms  4.96 ms    2.00        "
-                         "5      90 %"}));
+  EXPECT_EQ(
+      table.Lines({row}),
+      JoinedLines({"All rows: 1 thread",
+                   "case       contender      min       p50      p90      p99    GB/s   ids/s "
+                   " of limit",
+                   "D16        tessera    1.00 ms  3.00 ms!  4.60 ms  4.96 ms    2.00  5.00 "
+                   "M      90 %"}));
   row.limit_seconds.clear();
   row.bytes = row.items = 0;
-  EXPECT_THAT(table.Lines({row}), HasSubstr("   -        -         -\n"));
+  EXPECT_THAT(table.Lines({row}), HasSubstr("   -       -         -\n"));
 }
 
-TEST(ResultTableTest, RatesHaveNoExponent) {
+TEST(ResultTableTest, RatesHaveAUnitAndNoExponent) {
   Measurement row = Row({1e-3});
   row.items = 99'712'345;
-  EXPECT_THAT(ResultTable({PointOf("D16")}).Lines({row}), HasSubstr(" 99712 "));
+  EXPECT_THAT(ResultTable({PointOf("D16")}).Lines({row}), HasSubstr(" 99.7 G "));
   row.items = 1234;
-  EXPECT_THAT(ResultTable({PointOf("D16")}).Lines({row}), HasSubstr(" 1.23 "));
+  EXPECT_THAT(ResultTable({PointOf("D16")}).Lines({row}), HasSubstr(" 1.23 M "));
+  row = Row({50});
+  row.items = 960;
+  EXPECT_THAT(ResultTable({PointOf("D16")}).Lines({row}), HasSubstr(" 19.2 "));
+}
+
+TEST(ResultTableTest, ColumnsNeverTouch) {
+  Measurement row = Row({1.28e-6});
+  row.bytes = 1e9 * 12597.39 * 1.28e-6;
+  EXPECT_THAT(ResultTable({PointOf("D16")}).Lines({row}), HasSubstr("1.28 us 12597.39 "));
 }
 
 TEST(ResultTableTest, FactsStandBelowTheirRowWhereTheyAreWanted) {
