@@ -26,9 +26,9 @@ void WarnOfPlugins() {
   for (const RulePlugin* plugin : LoadedRulePlugins())
     if (plugin->table->contracts())
       Warn(
-          Format("--plugin {}: it was compiled to multiply and add in one instruction, so its "
-                 "results are those of this compiler and CPU alone: with -ffp-contract=off they "
-                 "are the same everywhere",
+          Format("--plugin {}: it was compiled to multiply and add in one instruction, or with "
+                 "-ffast-math, so its results are those of this compiler and CPU alone: with "
+                 "-ffp-contract=off and without -ffast-math they are the same everywhere",
                  plugin->path));
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "embedding/plugin_object.h"
 #include "optim/rule_options.h"
 #include "runtime/base/check.h"
 #include "runtime/base/isa.h"
@@ -19,6 +20,7 @@ namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
+using internal::PluginObject;
 using internal::PluginOption;
 using internal::PluginState;
 using internal::RulePluginTable;
@@ -112,23 +114,24 @@ void CheckInstructions(const std::string& path, const RulePluginTable& table) {
                           word, kCompile));
 }
 
-// Loads the object with all that it needs. One that needs what this process lacks is loaded
-// without it, to see whether it is of another version.
+// One that needs what this process lacks is loaded without it, to see whether it is of another
+// version.
 const RulePluginTable& LoadedTable(const std::string& path) {
-  const std::string file = fs::absolute(path);
-  void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const std::string lacks = object == nullptr ? dlerror() : "";
-  if (object == nullptr) object = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (object == nullptr)
+  const PluginObject object = internal::LoadPluginObject(path);
+  if (object.handle == nullptr)
     Refuse(path, Format("expected a shared object with a rule, but it cannot be loaded ({}): "
                         "compile the rule anew, by {}",
-                        lacks, kCompile));
-  const RulePluginTable& table = TableIn(object, path);
+                        object.lacks, kCompile));
+  const RulePluginTable& table = TableIn(object.handle, path);
   CheckVersion(path, table);
-  if (!lacks.empty())
+  if (!object.lacks.empty())
     Refuse(path, Format("it needs what the command does not have for it ({}): a rule uses its own "
                         "source and the headers that tessera/embedding/rule_plugin.h includes",
-                        lacks));
+                        object.lacks));
+  if (object.changed_arithmetic)
+    Refuse(path, Format("loading it changes how the whole command rounds, or makes small numbers "
+                        "zero, as -Ofast and -ffast-math do: compile it without these flags, by {}",
+                        kCompile));
   CheckInstructions(path, table);
   return table;
 }

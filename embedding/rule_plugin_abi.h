@@ -92,7 +92,8 @@ struct RulePluginTable {
   // Write what the rule has, and return how many.
   int (*options)(PluginOption* options);
   int (*states)(const void* rule, PluginState* states);
-  // Whether the code multiplies and adds in one instruction where the source does so in two.
+  // Whether the code multiplies and adds in one instruction where the source does so in two, or was
+  // compiled with -ffast-math.
   bool (*contracts)();
   void (*update)(const void* rule, float lr, int64_t step, const RowUpdateArgs& args);
 };

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The page docs/guide/rule_plugin.md, whose rules are compiled against what is installed; and what
-# the command says of objects that only a compiler makes: one with fused multiply-adds, and one that
-# needs more than the headers.
+# the command says of objects that only a compiler makes: one with fused multiply-adds, one
+# compiled with -ffast-math, and one that needs more than the headers.
 source "$(dirname "$0")/install_test_lib.sh"
 skip_without pkg-config
 cd "$TEST_TMPDIR"
@@ -40,6 +40,12 @@ if grep -qw fma /proc/cpuinfo; then
   grep -q "plugin fused.so: it was compiled to multiply and add in one instruction" log ||
     fail "no warning: $(cat log)"
 fi
+
+# ---- -ffast-math, for which some compilers link code that makes small numbers zero at the start
+compile -ffast-math -ffp-contract=off plain_sign.cc -o fast.so
+tessera bench update --plugin fast.so --rule plain_sign $sizes >log 2>&1
+grep -qE "plugin fast.so: (loading it changes how|it was compiled to multiply .* or with -ffast)" \
+  log || fail "no word about -ffast-math: $(cat log)"
 
 # ---- more than the headers
 sed 's/^struct PlainSign/void Missing();\n&/; s/      x.w = /      Missing();\n&/' plain_sign.cc \

@@ -48,6 +48,10 @@ patched magic.so 0 "tessera rule 9"
 refused "--plugin magic.so: expected a rule for tessera $version, got one for another version" \
   magic.so
 
+# ---- what its code does
+refused "--plugin makes_small_zero.so: loading it changes how the whole command rounds, or makes \
+small numbers zero, as -Ofast and -ffast-math do" makes_small_zero.so
+
 # ---- names
 refused "--plugin named_adagrad.so: its rule is called adagrad, as one of the library's: give it \
 another kName" named_adagrad.so

@@ -1,5 +1,20 @@
-// A rule that is refused when it is loaded, for one of its names.
+// A rule that is refused when it is loaded, for one of its names or what loading it does.
 #include "embedding/rule_plugin.h"
+
+#if defined(TESSERA_MAKES_SMALL_ZERO)
+#include <cfenv>
+
+// GCC's crtfastmath.o is such a constructor, which it links for -ffast-math.
+[[gnu::constructor]] static void MakeSmallZero() {
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#elif defined(__aarch64__)
+  asm volatile("msr fpcr, %0" : : "r"(uint64_t{1} << 24));
+#else
+  std::fesetround(FE_TOWARDZERO);
+#endif
+}
+#endif
 
 #if defined(TESSERA_UNNAMED)
 #define TESSERA_RULE_NAME ""
