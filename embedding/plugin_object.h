@@ -2,6 +2,7 @@
 #define TESSERA_EMBEDDING_PLUGIN_OBJECT_H_
 // A shared object that this process loads, and keeps until it ends.
 #include <string>
+#include <string_view>
 
 namespace tessera::internal {
 
@@ -15,8 +16,10 @@ struct PluginObject {
   bool changed_arithmetic = false;
 };
 
-// Loads the object in the file.
-PluginObject LoadPluginObject(const std::string& path);
+// Loads the object in the file at `path`, which has these bytes: from a copy in memory, so that a
+// file that is written over later changes nothing, or, where the copy cannot be loaded, as one that
+// finds its libraries by $ORIGIN, from the file itself.
+PluginObject LoadPluginObject(const std::string& path, std::string_view bytes);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_PLUGIN_OBJECT_H_

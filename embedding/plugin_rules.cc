@@ -116,8 +116,8 @@ void CheckInstructions(const std::string& path, const RulePluginTable& table) {
 
 // One that needs what this process lacks is loaded without it, to see whether it is of another
 // version.
-const RulePluginTable& LoadedTable(const std::string& path) {
-  const PluginObject object = internal::LoadPluginObject(path);
+const RulePluginTable& LoadedTable(const std::string& path, std::string_view bytes) {
+  const PluginObject object = internal::LoadPluginObject(path, bytes);
   if (object.handle == nullptr)
     Refuse(path, Format("expected a shared object with a rule, but it cannot be loaded ({}): "
                         "compile the rule anew, by {}",
@@ -191,7 +191,7 @@ void LoadRulePlugin(const std::string& path) {
   for (const auto& plugin : Plugins())
     if (plugin->sha256 == sha256 && fs::equivalent(plugin->path, path)) return;
   CheckWhole(path, bytes);
-  const RulePluginTable& table = LoadedTable(path);
+  const RulePluginTable& table = LoadedTable(path, bytes);
   CheckName(path, table.rule);
   auto plugin = std::make_unique<RulePlugin>(
       RulePlugin{path, std::move(sha256), &table, OptionsOf(path, table)});

@@ -53,6 +53,28 @@ fails_saying "the rule copied_rowwise of --plugin other_rowwise.so remembers \
   train --plugin other_rowwise.so --resume copied_rowwise.safetensors --epochs 2 \
   --checkpoint other.safetensors
 
+# ---- a file that is written over while it is in use
+cp copied_adagrad.so live.so
+"$tessera" train --plugin live.so --config copied_adagrad.json --epochs 100000 \
+  --checkpoint live.safetensors --checkpoint-every 20 >out 2>err &
+training=$!
+# saved_after INODE: waits for a checkpoint that is another file.
+saved_after() {
+  for _ in $(seq 1200); do
+    [ -e live.safetensors ] && [ "$(stat -c %i live.safetensors)" != "$1" ] && return
+    kill -0 $training || break
+    sleep 0.05
+  done
+  wait $training
+  fail "no further checkpoint, exit $?: $(cat out err)"
+}
+saved_after none
+: >live.so
+saved_after "$(stat -c %i live.safetensors)"
+kill -TERM $training
+wait $training
+[ $? -eq 143 ] || fail "after the plugin's file was emptied: $(cat out err)"
+
 # ---- run.json
 run 0 train --plugin copied_adagrad.so --config copied_adagrad.json --run runs/first
 json runs/first/run.json "d['starts'][0]['plugins'] == [{'rule': 'copied_adagrad', \
