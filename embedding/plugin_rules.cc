@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -136,6 +137,19 @@ const RulePluginTable& LoadedTable(const std::string& path, std::string_view byt
   return table;
 }
 
+// Calls a function of the plugin; what it throws that is no std::exception becomes an Error.
+template <typename Call>
+auto CallOf(const RulePlugin& plugin, const Call& call) {
+  try {
+    return call(*plugin.table);
+  } catch (const std::exception&) {
+    throw;
+  } catch (...) {
+    throw Error(Format("--plugin {}: its rule {} threw something that is no std::exception",
+                       plugin.path, plugin.rule()));
+  }
+}
+
 void CheckName(const std::string& path, const std::string& rule) {
   if (rule.empty())
     Refuse(path, "its rule has an empty kName: give it a name, and compile it anew");
@@ -216,12 +230,14 @@ const RulePlugin* FindRulePlugin(std::string_view rule) {
 }
 
 PluginRule::PluginRule(const RulePlugin& plugin) : plugin_(plugin) {
-  plugin.table->make(bytes_.data());
+  CallOf(plugin, [&](const RulePluginTable& table) { table.make(bytes_.data()); });
 }
 
 StateSpecs PluginRule::States() const {
   std::array<PluginState, kMaxElementStates + kMaxRowStates> states;
-  const auto count = static_cast<size_t>(plugin_.table->states(bytes_.data(), states.data()));
+  const auto count = static_cast<size_t>(CallOf(plugin_, [&](const RulePluginTable& table) {
+    return table.states(bytes_.data(), states.data());
+  }));
   StateSpecs specs;
   for (size_t i = 0; i < count; ++i)
     specs.push_back({{states[i].name, static_cast<size_t>(states[i].name_length)},
@@ -231,7 +247,7 @@ StateSpecs PluginRule::States() const {
 }
 
 void PluginRule::Update(float lr, int64_t t, const internal::RowUpdateArgs& args) const {
-  plugin_.table->update(bytes_.data(), lr, t, args);
+  CallOf(plugin_, [&](const RulePluginTable& table) { table.update(bytes_.data(), lr, t, args); });
 }
 
 void PluginRule::UpdateOnCuda(Context&, float, int64_t, const internal::CudaRows&) const {

@@ -51,6 +51,9 @@ refused "--plugin magic.so: expected a rule for tessera $version, got one for an
 # ---- what its code does
 refused "--plugin makes_small_zero.so: loading it changes how the whole command rounds, or makes \
 small numbers zero, as -Ofast and -ffast-math do" makes_small_zero.so
+sed 's/"rowwise_adagrad"/"refused"/' small.json >throwing.json
+fails_saying "--plugin throwing.so: its rule refused threw something that is no std::exception" \
+  train --quiet --plugin throwing.so --config throwing.json
 
 # ---- names
 refused "--plugin named_adagrad.so: its rule is called adagrad, as one of the library's: give it \

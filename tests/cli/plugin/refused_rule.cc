@@ -1,4 +1,5 @@
-// A rule that is refused when it is loaded, for one of its names or what loading it does.
+// A rule that is refused when it is loaded, for one of its names or what loading it does; or one
+// that fails in its update.
 #include "embedding/rule_plugin.h"
 
 #if defined(TESSERA_MAKES_SMALL_ZERO)
@@ -51,6 +52,9 @@ struct Refused {
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
     TESSERA_HD void Update(const Row&, tessera::RowElement<Real>& x, Real*) const {
+#if defined(TESSERA_THROWS)
+      throw 3;
+#endif
       x.w = x.w - Real(lr) * x.g;
     }
   };
