@@ -27,6 +27,19 @@ Tensor Sum(Context& ctx, const Tensor& a, const Tensor& b) {
   return sum;
 }
 
+// The bytes from a tensor's first element to its last.
+std::span<const std::byte> MemoryOf(const Tensor& t) {
+  if (t.numel() == 0) return {};
+  int64_t last = 0;
+  for (int d = 0; d < t.rank(); ++d) last += (t.dim(d) - 1) * t.strides()[d];
+  return {static_cast<const std::byte*>(t.raw_data()),
+          static_cast<size_t>((last + 1) * SizeOf(t.dtype()))};
+}
+
+bool Meet(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
 }  // namespace
 
 Variable::Variable(Tensor value, bool requires_grad) {
@@ -132,8 +145,26 @@ void Tape::Seed(const Variable& root, const Tensor& grad) {
       grad.defined() || root.value().numel() == 1,
       "Backward from a variable of shape {}: give its gradient, or reduce it to one element",
       root.shape());
-  Variable(root).AccumulateGrad(ctx_,
-                                grad.defined() ? grad : Tensor::Full(ctx_, root.shape(), 1.0));
+  // A second handle to a given gradient: Give sees that it is not the tape's alone.
+  const Tensor seed = grad.defined() ? grad : Tensor::Full(ctx_, root.shape(), 1.0);
+  if (grad.defined()) kept_[&grad] = MemoryOf(grad);
+  Give(root, seed);
+}
+
+// Variables that keep their gradient get one in memory of their own: who writes into it, or into a
+// gradient that Backward was given, changes no other. Memory without a second handle is no other's,
+// and is looked up nowhere.
+void Tape::Give(const Variable& variable, const Tensor& grad) {
+  Variable to = variable;
+  const bool own = grad.unique(), retained = to.impl_->retain_grad;
+  if (!retained && (own || (to.impl_->of_op && Recorded(to)))) return to.AccumulateGrad(ctx_, grad);
+  const auto shares = [memory = MemoryOf(grad)](const auto& kept) {
+    return Meet(kept.second, memory);
+  };
+  const bool copied =
+      !own && !to.grad().defined() && std::any_of(kept_.begin(), kept_.end(), shares);
+  to.AccumulateGrad(ctx_, copied ? grad.Clone(ctx_) : grad);
+  kept_[to.impl_.get()] = MemoryOf(to.grad());
 }
 
 void Tape::Backward(const Variable& root, const Tensor& grad) { Backward({&root, 1}, {&grad, 1}); }
@@ -191,7 +222,7 @@ void Tape::RunNode(Node& node) {
     if (!input.requires_grad() || !input_grads[i].defined()) continue;
     if (accumulation_ != nullptr && !input.impl_->of_op)
       accumulation_->Receive(input, node.function->name());
-    input.AccumulateGrad(ctx_, input_grads[i]);
+    Give(input, input_grads[i]);
   }
 }
 

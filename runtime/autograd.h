@@ -10,7 +10,8 @@
 // those of the inputs. Without a Tape nothing is recorded, and prediction costs no memory. Nodes
 // hold variables, variables hold no nodes: destroying the tape frees what it kept. They keep the
 // forward's tensors, not copies: writing into one before Backward changes gradients, and no error
-// says so.
+// says so. The gradients that Backward is given and those that it leaves share no memory.
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -132,6 +133,7 @@ class Tape {
   };
   bool Recorded(const Variable& result) const;
   void Seed(const Variable& root, const Tensor& grad);
+  void Give(const Variable& variable, const Tensor& grad);
   void RunNode(Node& node);
   void CountUses();
   void SayReady(const Node& node);
@@ -143,6 +145,8 @@ class Tape {
   bool used_ = false;
   std::function<void(const Variable&)> on_ready_;
   std::unordered_map<const void*, int64_t> uses_;  // of variables, by nodes that have not run
+  // The memory of gradients that Backward was given, and of those that it leaves to variables.
+  std::unordered_map<const void*, std::span<const std::byte>> kept_;
 };
 
 // Nothing is recorded on ctx while it lives.

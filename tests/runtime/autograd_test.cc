@@ -201,6 +201,78 @@ TEST_P(AutogradTest, ARootThatAnotherTapeRecordedIsRefused) {
   EXPECT_FALSE(x.grad().defined());
 }
 
+// y = a + b as an op that hands its gradient on, to both inputs.
+class SumFunction final : public Function {
+ public:
+  std::string_view name() const override { return "sum"; }
+  std::vector<Tensor> Backward(Context&, const std::vector<Tensor>& grads) override {
+    return {grads[0], grads[0]};
+  }
+};
+
+Variable SumOf(Context& ctx, const Variable& a, const Variable& b) {
+  Tensor y = Tensor::Empty(ctx, a.shape());
+  internal::Elementwise(
+      ctx, y.numel(),
+      internal::AddItems{a.value().data<float>(), b.value().data<float>(), y.data<float>()});
+  return Record(ctx, std::make_unique<SumFunction>(), {a, b}, y);
+}
+
+TEST_P(AutogradTest, AGradientThatBackwardWasGivenMayBeFilledAgain) {
+  const Variable a = Leaf({1, 1}), b = Leaf({1, 1});
+  const Tensor seed = Tensor::Empty(ctx(), {2});
+  for (const float value : {1.0f, 10.0f}) {
+    seed.Fill(ctx(), value);
+    Tape tape(ctx());
+    const std::vector<Variable> roots = {SumOf(ctx(), a, b), a};
+    tape.Backward(roots, std::vector<Tensor>{seed, seed});
+  }
+  seed.Fill(ctx(), 0);
+  EXPECT_THAT(a.grad().ToVector<float>(), ElementsAre(22, 22));
+  EXPECT_THAT(b.grad().ToVector<float>(), ElementsAre(11, 11));
+  EXPECT_THAT(seed.ToVector<float>(), ElementsAre(0, 0));
+}
+
+TEST_P(AutogradTest, GradientsThatAreKeptShareNoMemory) {
+  Variable a = Leaf({1, 1}), b = Leaf({1, 1}), c = Leaf({1, 1});
+  Tape tape(ctx());
+  Variable kept = SumOf(ctx(), a, b);
+  kept.RetainGrad();
+  const Variable y = Product(ctx(), SumOf(ctx(), kept, c), Leaf({3, 3}, false));
+  tape.Backward(y, Tensor::Full(ctx(), {2}, 1));
+  a.grad().Fill(ctx(), 7);
+  kept.grad().Fill(ctx(), 8);
+  c.grad().Fill(ctx(), 9);
+  EXPECT_THAT(a.grad().ToVector<float>(), ElementsAre(7, 7));
+  EXPECT_THAT(b.grad().ToVector<float>(), ElementsAre(3, 3));
+  EXPECT_THAT(kept.grad().ToVector<float>(), ElementsAre(8, 8));
+}
+
+// Says where the gradient that it makes lies.
+class PlacedFunction final : public Function {
+ public:
+  explicit PlacedFunction(const void** place) : place_(place) {}
+  std::string_view name() const override { return "placed"; }
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
+    const Tensor made = Tensor::Full(ctx, grads[0].shape(), 2);
+    *place_ = made.raw_data();
+    return {made};
+  }
+
+ private:
+  const void** place_;
+};
+
+TEST_P(AutogradTest, AGradientThatAnOpMakesIsKeptWithoutACopy) {
+  const Variable x = Leaf({2, 2});
+  const void* place = nullptr;
+  Tape tape(ctx());
+  const Variable y =
+      Record(ctx(), std::make_unique<PlacedFunction>(&place), {x}, x.value().Clone(ctx()));
+  tape.Backward(y, Tensor::Full(ctx(), {2}, 1));
+  EXPECT_EQ(x.grad().raw_data(), place);
+}
+
 TEST_P(AutogradTest, TapesMayEndInAnyOrder) {
   const Variable x = Leaf({1});
   auto first = std::make_unique<Tape>(ctx()), second = std::make_unique<Tape>(ctx());
