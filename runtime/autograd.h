@@ -98,7 +98,8 @@ class Function {
   std::vector<bool> for_all_examples_;
 };
 
-// A record of what was computed, in order. The innermost live Tape of a context records.
+// A record of what was computed, in order. The innermost live Tape of a context records. Tapes of a
+// context may end in any order, but a NoGrad ends before every tape that lived when it began.
 class Tape {
  public:
   // `accumulation`: a step of several passes, whose newest pass this tape records; null: the tape
@@ -149,7 +150,8 @@ class Tape {
   std::unordered_map<const void*, std::span<const std::byte>> kept_;
 };
 
-// Nothing is recorded on ctx while it lives.
+// Nothing is recorded on ctx while it lives. REQUIRES: it ends before every Tape and NoGrad of ctx
+// that lived when it began.
 class NoGrad {
  public:
   explicit NoGrad(Context& ctx);
