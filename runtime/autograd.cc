@@ -27,6 +27,12 @@ Tensor Sum(Context& ctx, const Tensor& a, const Tensor& b) {
   return sum;
 }
 
+// Whether numbers of a type can be gradients of those of another one.
+bool IsGradientOf(DType grad, DType value) {
+  const auto adds = [](DType t) { return IsFloating(t) && SizeOf(t) <= SizeOf(DType::kF32); };
+  return grad == value || (adds(grad) && adds(value));
+}
+
 // The bytes from a tensor's first element to its last.
 std::span<const std::byte> MemoryOf(const Tensor& t) {
   if (t.numel() == 0) return {};
@@ -62,7 +68,10 @@ void Variable::RetainGrad() {
 
 void Variable::AccumulateGrad(Context& ctx, const Tensor& g) {
   TESSERA_CHECK(defined(), "gradient for an undefined variable");
-  TESSERA_CHECK_EQ(g.shape(), shape(), "gradient of a variable");
+  if (!g.defined() || g.shape() != shape() || !IsGradientOf(g.dtype(), value().dtype()))
+    throw Error(
+        Format("AccumulateGrad: a variable {} of {} got a gradient {}", shape(), value().dtype(),
+               g.defined() ? Format("{} of {}", g.shape(), g.dtype()) : "that is undefined"));
   impl_->grad = impl_->grad.defined() ? Sum(ctx, impl_->grad, g) : g;
 }
 

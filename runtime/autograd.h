@@ -47,7 +47,8 @@ class Variable {
   const Tensor& grad() const;
   void ZeroGrad();
   void RetainGrad();
-  // grad += g (g is kept, not copied, when it is the first).
+  // grad += g (g is kept, not copied, when it is the first). Throws Error unless g has the
+  // value's shape, and its type or one as good for a gradient: f32, f16 and bf16 go together.
   void AccumulateGrad(Context& ctx, const Tensor& g);
   // Replaces the value. REQUIRES: same shape and dtype, contiguous. Who else holds the old value
   // keeps it: a table of the rule Dense needs CopyFrom into its variable's value.

@@ -292,6 +292,11 @@ TEST_P(AutogradTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(Variable(x).set_value(Tensor::Zeros(ctx(), {3})), Error);
   EXPECT_THROW(Variable(x).set_value(Tensor::Zeros(ctx(), {2, 4}).Narrow(1, 0, 3)), Error);
   EXPECT_THROW(Variable(x).AccumulateGrad(ctx(), Tensor::Zeros(ctx(), {3})), Error);
+  EXPECT_THAT([&] { Variable(x).AccumulateGrad(ctx(), Tensor::Zeros(ctx(), {2}, DType::kI64)); },
+              ThrowsMessage<Error>(HasSubstr("a variable [2] of f32 got a gradient [2] of i64")));
+  EXPECT_THAT([&] { Variable(x).AccumulateGrad(ctx(), {}); },
+              ThrowsMessage<Error>(HasSubstr("got a gradient that is undefined")));
+  EXPECT_FALSE(x.grad().defined());
 }
 
 }  // namespace
