@@ -242,6 +242,7 @@ Tensor Tensor::Reshape(const Shape& shape) const {
 }
 
 Tensor Tensor::Reinterpret(int64_t offset, const Shape& shape, DType dtype) const {
+  if (!defined()) throw Error(Format("Reinterpret of an undefined tensor as {} {}", dtype, shape));
   TESSERA_CHECK(is_contiguous(), "Reinterpret of a tensor {} that is not contiguous", shape_);
   TESSERA_CHECK(offset >= 0 && offset <= nbytes() && BytesOf(shape, dtype) <= nbytes() - offset &&
                     offset % SizeOf(dtype) == 0,
@@ -270,6 +271,7 @@ void Tensor::RecordStream(const Context& ctx) const {
 }
 
 void Tensor::Fill(Context& ctx, double value) const {
+  if (!defined()) throw Error(Format("Fill of an undefined tensor with {}", value));
   if (numel() == 0) return;
   CheckDevice(ctx, "Fill", *this);
   OnlyOnCuda(device_, [&](auto on) { internal::Fill(on, ctx, *this, value); });

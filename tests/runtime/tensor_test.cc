@@ -13,6 +13,8 @@ namespace tessera {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 class TensorTest : public testing::DeviceTest {
  protected:
@@ -124,6 +126,10 @@ TEST_P(TensorTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(Tensor::From<float>(ctx(), {2}, {1, 2, 3}), Error);
   EXPECT_THROW(t.CopyFrom(ctx(), Counting({4, 3})), Error);
   EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1, 1}), Error);
+  EXPECT_THAT([&] { Tensor().Fill(ctx(), 1); },
+              ThrowsMessage<Error>(HasSubstr("Fill of an undefined tensor")));
+  EXPECT_THAT([&] { Tensor().Reinterpret(0, {1}, DType::kF32); },
+              ThrowsMessage<Error>(HasSubstr("Reinterpret of an undefined tensor")));
 }
 
 TEST_P(TensorTest, BorrowsMemoryAndKeepsItsOwner) {
