@@ -151,6 +151,21 @@ int64_t BytesOf(const StreamedTensor& tensor) {
   return tensor.shape.numel() * SizeOf(tensor.dtype);
 }
 
+// Throws Error that shows the entry with a name or text that is not UTF-8.
+std::string TextOf(const nlohmann::json& header) {
+  try {
+    return header.dump();
+  } catch (const nlohmann::json::type_error&) {
+    for (const auto& [name, entry] : header.items()) {
+      const nlohmann::json one = {{name, entry}};
+      const std::string shown = one.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      if (shown != one.dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore))
+        throw Error(Format("names and metadata must be UTF-8, got {}", shown));
+    }
+    throw;
+  }
+}
+
 // A header of at least `width` bytes, filled with blanks; `sealed`: with its own checksum.
 std::string Header(const StreamedSafetensors& content, size_t width, bool sealed) {
   nlohmann::json header = nlohmann::json::object();  // sorted: finds a name fast
@@ -158,6 +173,8 @@ std::string Header(const StreamedSafetensors& content, size_t width, bool sealed
   int64_t at = 0;
   const auto add = [&](const std::string& name, DType dtype, const Shape& shape) {
     const int64_t end = at + shape.numel() * SizeOf(dtype);
+    if (name == kMetadata)
+      throw Error(Format("a tensor is named '{}', which is the name of the metadata", name));
     TESSERA_CHECK(!header.contains(name), "tensor '{}' is there twice", name);
     header[name] = {{"dtype", NameOf(dtype)},
                     {"shape", std::vector<int64_t>(shape.dims().begin(), shape.dims().end())},
@@ -168,8 +185,8 @@ std::string Header(const StreamedSafetensors& content, size_t width, bool sealed
     add(name, tensor.dtype, tensor.shape);
     if (tensor.padding > 0) add(name + ".padding", DType::kU8, {tensor.padding});
   }
-  if (sealed) header[kMetadata][kHeaderChecksum] = Crc32TextOf(header.dump());
-  std::string text = header.dump();
+  if (sealed) header[kMetadata][kHeaderChecksum] = Crc32TextOf(TextOf(header));
+  std::string text = TextOf(header);
   // Elements begin at a multiple of 64, a cache line: a file may be used where it is mapped.
   text.resize(std::max(width, (8 + text.size() + 63) / 64 * 64 - 8), ' ');
   return text;
@@ -230,6 +247,8 @@ std::FILE* OpenBytes(std::string_view bytes, const std::string& name) {
 StreamedSafetensors AllStreamed(Context& ctx, const std::string& path, const Safetensors& content) {
   StreamedSafetensors streamed{.tensors = {}, .metadata = content.metadata};
   for (const auto& [name, tensor] : content.tensors) {
+    if (!tensor.defined())
+      throw Error(Format("{}: cannot be written: tensor '{}' is undefined", path, name));
     TESSERA_CHECK(tensor.is_contiguous(), "{}: cannot be written: tensor '{}' is not contiguous",
                   path, name);
     streamed.tensors.emplace(name, Streamed(ctx, tensor));
@@ -338,6 +357,7 @@ Safetensors ReadSafetensors(Context& ctx, const std::string& path) {
 }
 
 StreamedTensor Streamed(Context& ctx, const Tensor& tensor) {
+  if (!tensor.defined()) throw Error("Streamed: the tensor is undefined");
   TESSERA_CHECK(tensor.is_contiguous(), "a tensor {} that is not contiguous", tensor.shape());
   return {tensor.dtype(), tensor.shape(),
           [&ctx, tensor](const StreamedTensor::Sink& sink) { ReadPieces(ctx, tensor, sink); }};

@@ -46,8 +46,13 @@ std::vector<RunOfRows> AllRows(const NamedTensor& state) { return {{0, state.ten
 }  // namespace
 
 StreamedTensor StreamedState(Context& ctx, const NamedTensor& state) {
-  if (!state.stored) return Streamed(ctx, state.tensor);
-  return StreamedRuns(state, AllRows(state));
+  if (state.stored) return StreamedRuns(state, AllRows(state));
+  if (!state.tensor.defined())
+    throw Error(Format("checkpoint: tensor '{}' is undefined", state.name));
+  if (!state.tensor.is_contiguous())
+    throw Error(Format("checkpoint: tensor '{}' is a view {} that is not contiguous", state.name,
+                       state.tensor.shape()));
+  return Streamed(ctx, state.tensor);
 }
 
 StreamedTensor StreamedRuns(const NamedTensor& state, const std::vector<RunOfRows>& runs) {

@@ -228,6 +228,21 @@ TEST_F(SafetensorsTest, AFileThatTheDiskHasNoRoomForIsNotBegun) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "leftovers";
 }
 
+TEST_F(SafetensorsTest, TensorsThatNoFileCanHoldAreRefused) {
+  const std::string path = Path("refused.safetensors");
+  const auto refuses = [&](const std::string& name, const Tensor& tensor, const char* why) {
+    const Safetensors content{.tensors = {{name, tensor}}, .metadata = {}};
+    EXPECT_THAT([&] { WriteSafetensors(ctx_, path, content); },
+                ThrowsMessage<Error>(HasSubstr(path + ": cannot be written: " + why)));
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_THROW(SafetensorsBytes(ctx_, content), Error);
+  };
+  const Tensor one = Tensor::Full(ctx_, {1}, 1);
+  refuses("__metadata__", one, "a tensor is named '__metadata__'");
+  refuses("a", {}, "tensor 'a' is undefined");
+  refuses("a\xff", one, "names and metadata must be UTF-8, got {\"a\uFFFD\":");
+}
+
 TEST_F(SafetensorsTest, AMissingFileOrFolderIsNamed) {
   EXPECT_THAT([&] { ReadSafetensors(ctx_, "/nowhere/x"); },
               ThrowsMessage<Error>(HasSubstr("/nowhere/x")));

@@ -208,6 +208,18 @@ TEST_P(ModelCheckpointTest, SaysAMissingWeightBeforeAMissingState) {
               HasSubstr("it lacks 'embedding_bags.t.weight', which this model has"));
 }
 
+TEST_P(ModelCheckpointTest, WeightsThatCannotBeSavedAreNamed) {
+  const std::string path = TempPath("no_weights");
+  EmbeddingBagCollection tables(ctx(), {Config("t", Sgd{})});
+  FusedOptimizer optimizer(tables.tables(), kPrefix);
+  const auto error = [&](const Tensor& weight) {
+    return ErrorOf([&] { SaveCheckpoint(ctx(), path, {{"w", weight}}, optimizer); });
+  };
+  EXPECT_EQ(error({}), "checkpoint: tensor 'w' is undefined");
+  EXPECT_EQ(error(Tensor::Full(ctx(), {4, 3}, 1).Narrow(1, 0, 2)),
+            "checkpoint: tensor 'w' is a view [4, 2] that is not contiguous");
+}
+
 TESSERA_INSTANTIATE_DEVICES(ModelCheckpointTest);
 
 }  // namespace
