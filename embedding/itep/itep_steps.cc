@@ -14,7 +14,7 @@ std::vector<BaseEmbeddingConfig> TablesOf(const TableBatchedEmbedding& tables) {
 ItepSteps::ItepSteps(std::unique_ptr<GenericITEPModule> module,
                      const std::vector<BaseEmbeddingConfig>& tables)
     : module_(std::move(module)) {
-  TESSERA_CHECK(module_ != nullptr, "ITEP: a module is needed");
+  if (module_ == nullptr) throw Error("ITEP: a module is needed, got null");
   const std::vector<BaseEmbeddingConfig>& configs = module_->configs();
   TESSERA_CHECK_EQ(tables.size(), configs.size(),
                    "ITEP: tables of the collection, and of the module");

@@ -64,10 +64,17 @@ class ItepFront {
   template <typename TablesOf>
   ItepFront(std::unique_ptr<Collection> collection, std::unique_ptr<GenericITEPModule> module,
             const TablesOf& tables_of)
-      : collection_(std::move(collection)), steps_(std::move(module), tables_of(*collection_)) {}
+      : collection_(std::move(collection)), steps_(std::move(module), tables_of(Needed())) {}
 
   std::unique_ptr<Collection> collection_;
   ItepSteps steps_;
+
+ private:
+  // Throws Error if there is no collection.
+  Collection& Needed() const {
+    if (collection_ == nullptr) throw Error("ITEP: a collection is needed, got null");
+    return *collection_;
+  }
 };
 
 }  // namespace tessera::internal

@@ -220,6 +220,8 @@ TEST_P(ItepTest, BadInputIsRefused) {
   const auto lenient = MakeCollection(BoundsCheckMode::kWarning);
   EXPECT_TRUE(SameBits(lenient->Forward(ctx(), KjtOf({1, kIds})).values().value().ToHost(),
                        Tensor::From<float>(ctx(), {1, 6}, {1, 1, 1, 1, 0, 0}).ToHost()));
+  EXPECT_EQ(testing::ErrorOf([&] { ITEPEmbeddingBagCollection(nullptr, nullptr); }),
+            "ITEP: a collection is needed, got null");
   const auto error = [&](ItepOptions options, std::vector<BaseEmbeddingConfig> configs) {
     return testing::ErrorOf([&] { GenericITEPModule(ctx(), configs, options); });
   };
