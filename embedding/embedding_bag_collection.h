@@ -27,7 +27,8 @@ struct EmbeddingBagCollectionOptions {
 
 // One launch for all tables and features; in backward, one update a table with its own optimizer.
 // The output's columns are in table order, then feature order within the table; a feature read by
-// several tables is named feature@table.
+// several tables is named feature@table. A collection that was moved from may only be assigned to
+// or destroyed.
 class EmbeddingBagCollection {
  public:
   // Throws Error for repeated table names, a table without features, rows or dim, or pooling kNone.

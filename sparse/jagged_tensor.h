@@ -11,7 +11,8 @@
 // Values and weights are autograd variables.
 //
 // Lengths and offsets are made from each other when first asked for, and kept. Copies share all
-// parts, none of which changes once made. Two threads may use one only after lengths() and
+// parts, none of which changes once made. One that was moved from may only be assigned to or
+// destroyed. Two threads may use one only after lengths() and
 // offsets() have both been called.
 #include <memory>
 #include <optional>

@@ -14,7 +14,8 @@
 // indices [F, B_full] say which bag of a key's (smaller) batch each full example reads.
 //
 // Copies share all parts, none of which changes once made. Lengths and offsets are made from each
-// other when first asked for, and kept. The constructor refuses what is malformed.
+// other when first asked for, and kept. The constructor refuses what is malformed. A KJT that was
+// moved from may only be assigned to or destroyed.
 //
 // Threads: what is made when first asked for (lengths, offsets, totals and the index of keys) is
 // made without a lock. After Sync all of it is there, and several threads, each with a context of

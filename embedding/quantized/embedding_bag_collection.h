@@ -18,7 +18,8 @@ void CheckBecomesKeyedTensor(const KeyedJaggedTensor& features);
 
 // The output's columns are in the order of TorchRec's module: tables grouped by pooling in order of
 // first appearance, then table order, then feature order within the table. A feature that several
-// tables read is named feature@table. Several threads may call Forward at a time.
+// tables read is named feature@table. Several threads may call Forward at a time. A
+// collection that was moved from may only be assigned to or destroyed.
 class EmbeddingBagCollection {
  public:
   // Throws Error for tables without features or with pooling NONE, and as
