@@ -9,7 +9,8 @@
 // Pruning in forward n asks for util of the ids n mod 23 + 23·i, i < S = ⌊U / 23⌋ (of all if
 // U < 23), which is sorted into s [S]; of the ids with util at most s[⌊(1 − E / U)·S⌋] those that
 // own a row lose it, and the others that own none get these rows: both in the order of the ids, as
-// far as they go.
+// far as they go. As in FBGEMM, E / U, 1 − E / U and its product with S are each rounded to f32:
+// E = 9, U = 14, S = 14 gives s[4], where exact numbers would give s[5].
 #include <cstdint>
 #include <memory>
 #include <vector>
