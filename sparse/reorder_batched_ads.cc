@@ -1,5 +1,6 @@
 #include "sparse/reorder_batched_ads.h"
 
+#include <limits>
 #include <memory>
 
 #include "sparse/ops/row_runs.h"
@@ -7,6 +8,8 @@
 
 namespace tessera {
 namespace {
+
+constexpr int64_t kMostCandidates = std::numeric_limits<int32_t>::max();
 
 // The bag at each place after the reordering, [t][candidate].
 std::vector<int64_t> BagsInOrder(int64_t bags, const std::vector<int64_t>& requests,
@@ -42,9 +45,12 @@ Tensor ReorderBatchedAdLengths(Context& ctx, const Tensor& lengths, const Tensor
   const std::vector<int64_t> before = ToInt64(lengths),
                              requests = CheckedOffsets(batch_offsets, "batch_offsets");
   const int64_t candidates = requests.back();
-  TESSERA_CHECK(max_batch_size == 0 || (max_batch_size >= candidates && !broadcast),
-                "max_batch_size {} for {} candidates{}", max_batch_size, candidates,
-                broadcast ? ", with broadcast" : "");
+  if (max_batch_size != 0 &&
+      (broadcast || max_batch_size < candidates || max_batch_size > kMostCandidates))
+    throw Error(
+        Format("ReorderBatchedAdLengths: max_batch_size {} for {} candidates{}; expected 0, or {} "
+               "to 2^31 − 1 without broadcast",
+               max_batch_size, candidates, broadcast ? " with broadcast" : "", candidates));
   const int64_t width = max_batch_size == 0 ? candidates : max_batch_size;
   std::vector<int64_t> after;
   for (const int64_t bag : BagsInOrder(std::ssize(before), requests, broadcast)) {

@@ -206,7 +206,7 @@ Variable InBatchSoftmax(Context& ctx, const Variable& q, const Variable& c,
   TESSERA_CHECK(q && q.rank() == 2 && (q.dim(0) > 0 || options.over.total),
                 "InBatchSoftmax of a tensor {}", q.value().shape());
   TESSERA_CHECK(c.rank() == 2 && c.dim(1) == q.dim(1) && options.first >= 0 &&
-                    options.first + q.dim(0) <= c.dim(0),
+                    q.dim(0) <= c.dim(0) && options.first <= c.dim(0) - q.dim(0),
                 "InBatchSoftmax: {} against {}, from row {} on", q.value().shape(),
                 c.value().shape(), options.first);
   const Shape rows = {q.dim(0)};

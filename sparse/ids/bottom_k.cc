@@ -37,9 +37,12 @@ Tensor BottomKPerRow(Context& ctx, const Tensor& input, const Tensor& k_offsets,
   std::vector<int64_t> out;
   for (int64_t r = 0; r < rows; ++r) {
     const size_t at = fixed ? 0 : static_cast<size_t>(r);
-    const int64_t k = offsets[at + 1] - offsets[at];
-    TESSERA_CHECK(k >= 0 && k <= columns, "BottomKPerRow: {} of the {} numbers of row {}", k,
-                  columns, r);
+    int64_t k = 0;
+    if (__builtin_sub_overflow(offsets[at + 1], offsets[at], &k) || k < 0 || k > columns)
+      throw Error(Format(
+          "BottomKPerRow: k_offsets go from {} to {} at row {}; expected 0 to {} more, which "
+          "are the numbers of a row",
+          offsets[at], offsets[at + 1], r, columns));
     const std::span<const int64_t> row = host.span<int64_t>().subspan(
         static_cast<size_t>(r * columns), static_cast<size_t>(columns));
     if (unique)

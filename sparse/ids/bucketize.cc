@@ -28,7 +28,8 @@ namespace {
 
 internal::BucketizeInput MakeInput(Context& ctx, const Tensor& lengths, const Tensor& indices,
                                    int64_t my_size, bool pos, bool slots) {
-  TESSERA_CHECK_GE(my_size, 1, "bucketize: my_size");
+  if (my_size < 1 || my_size > std::numeric_limits<int32_t>::max())
+    throw Error(Format("bucketize: my_size {}; expected 1 to 2^31 − 1", my_size));
   TESSERA_CHECK_EQ(indices.rank(), 1, "bucketize: indices {}", indices.shape());
   TESSERA_CHECK(
       indices.dtype() != DType::kI32 || indices.dim(0) <= std::numeric_limits<int32_t>::max(),

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <numeric>
+#include <string>
 
 #include "runtime/ops/shaping.h"
 #include "sparse/ops/row_runs.h"
@@ -37,8 +38,22 @@ void CheckIndices(const Tensor& indices, int64_t rows) {
                   rows);
 }
 
-int64_t Sum(const std::vector<int64_t>& numbers) {
-  return std::accumulate(numbers.begin(), numbers.end(), int64_t{0});
+// The sum of terms that are 0 or more; -1 if it, or one of them, is none of 63 bits.
+template <typename Fn>
+int64_t SumOf(size_t n, const Fn& term) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < n; ++i)
+    if (const int64_t t = term(i); t < 0 || __builtin_add_overflow(sum, t, &sum)) return -1;
+  return sum;
+}
+
+int64_t Product(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? -1 : product;
+}
+
+std::string OrTooMany(int64_t number) {
+  return number < 0 ? "a number beyond 63 bits" : std::to_string(number);
 }
 
 void CheckSizes(const BatchIndexSelectArgs& args) {
@@ -48,20 +63,24 @@ void CheckSizes(const BatchIndexSelectArgs& args) {
                 "each a matrix",
                 n, args.columns.size(), args.num_indices.size());
   TESSERA_CHECK_EQ(args.inputs.rank(), 1, "BatchIndexSelectDim0: inputs {}", args.inputs.shape());
-  TESSERA_CHECK_EQ(args.indices.shape(), (Shape{Sum(args.num_indices)}),
-                   "BatchIndexSelectDim0: indices");
-  int64_t elements = 0;
   for (size_t i = 0; i < n; ++i) {
     TESSERA_CHECK(args.rows[i] >= 0 && args.columns[i] > 0 && args.num_indices[i] >= 0,
                   "BatchIndexSelectDim0: matrix {} is [{}, {}], of which {} rows are chosen", i,
                   args.rows[i], args.columns[i], args.num_indices[i]);
-    elements += args.rows[i] * args.columns[i];
     TESSERA_CHECK(!args.permute_output_dim_0_1 || args.num_indices[i] == args.num_indices[0],
                   "BatchIndexSelectDim0: permute_output_dim_0_1 with {} indices of matrix {}, but "
                   "{} of the first",
                   args.num_indices[i], i, args.num_indices[0]);
   }
-  TESSERA_CHECK_EQ(args.inputs.dim(0), elements, "BatchIndexSelectDim0: elements of the inputs");
+  const int64_t chosen = SumOf(n, [&](size_t i) { return args.num_indices[i]; }),
+                elements =
+                    SumOf(n, [&](size_t i) { return Product(args.rows[i], args.columns[i]); });
+  if (args.indices.rank() != 1 || args.indices.dim(0) != chosen)
+    throw Error(Format("BatchIndexSelectDim0: indices {}; num_indices sum to {}",
+                       args.indices.shape(), OrTooMany(chosen)));
+  if (args.inputs.dim(0) != elements)
+    throw Error(Format("BatchIndexSelectDim0: {} elements of inputs; the matrices have {}",
+                       args.inputs.dim(0), OrTooMany(elements)));
 }
 
 }  // namespace

@@ -162,7 +162,8 @@ Variable Jagged1dToTruncatedValues(Context& ctx, const Variable& values, const T
   TESSERA_CHECK_GE(max_truncated_length, 0, "max_truncated_length");
   const Segments segments = UncheckedSegments(ctx, "Jagged1dToTruncatedValues", values, lengths);
   const internal::Halves halves = DispatchDevice(ctx.device(), [&](auto on) {
-    return internal::CutSegments(on, ctx, segments, max_truncated_length);
+    return internal::CutSegments(on, ctx, segments,
+                                 std::min(max_truncated_length, segments.rows));
   });
   return SelectSegments(
       ctx, values,

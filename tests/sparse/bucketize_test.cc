@@ -274,6 +274,7 @@ TEST_P(BucketizeTest, Errors) {
     ctx.Sync();
   };
   refused([](auto& a) { a.my_size = 0; });
+  refused([](auto& a) { a.my_size = int64_t{1} << 62; });
   malformed([&](auto& a) { a.lengths = Tensor::From(ctx, Longs{1, 1}); });
   malformed([&](auto& a) { a.lengths = Tensor::From(ctx, Longs{4, -1}); });
   malformed([&](auto& a) { a.lengths = Tensor::From(ctx, Longs{-9, 99}); });

@@ -247,6 +247,7 @@ TEST_P(SelectTest, Errors) {
       MaskedSelectJagged1d(ctx, values, lengths, Tensor::From(ctx, std::vector<bool>{true})),
       Error);
   EXPECT_THROW(Jagged1dToTruncatedValues(ctx, values, lengths, -1), Error);
+  EXPECT_EQ(ToInt64(Jagged1dToTruncatedValues(ctx, values, lengths, INT64_MAX)), Iota(3));
 }
 
 TEST_P(UniqueTest, EveryIdOncePerGroup) {

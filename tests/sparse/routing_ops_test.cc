@@ -92,7 +92,10 @@ TEST_P(RoutingOpsTest, IndexSelectOfManyTensors) {
   args.rows = {2, 4};
   args.permute_output_dim_0_1 = false;
   EXPECT_THAT([&] { BatchIndexSelectDim0(ctx(), args); },
-              ThrowsMessage<Error>(HasSubstr("elements of the inputs")));
+              ThrowsMessage<Error>(HasSubstr("9 elements of inputs; the matrices have 10")));
+  args.rows = {2, INT64_MAX};
+  EXPECT_THAT([&] { BatchIndexSelectDim0(ctx(), args); },
+              ThrowsMessage<Error>(HasSubstr("the matrices have a number beyond 63 bits")));
 }
 
 TEST_P(RoutingOpsTest, SlicesAreWindowsOfSegments) {
@@ -221,6 +224,8 @@ TEST_P(RoutingOpsTest, CandidatesOfRequestsBecomeOneBatch) {
       ThrowsMessage<Error>(HasSubstr("2 bags of 3 candidates")));
   EXPECT_THAT([&] { ReorderBatchedAdLengths(ctx(), lengths, requests, false, 2); },
               ThrowsMessage<Error>(HasSubstr("max_batch_size 2 for 3 candidates")));
+  EXPECT_THAT([&] { ReorderBatchedAdLengths(ctx(), lengths, requests, false, int64_t{1} << 62); },
+              ThrowsMessage<Error>(HasSubstr("expected 0, or 3 to 2^31 − 1 without broadcast")));
 }
 
 TEST_P(RoutingOpsTest, InputsOfTablesAreJoined) {
@@ -279,6 +284,11 @@ TEST_P(RoutingOpsTest, BottomKIsTheFirstOfEachRow) {
         BottomKPerRow(ctx(), rows, T({0, 3}), true);
       },
       ThrowsMessage<Error>(HasSubstr("row 1 has 2 distinct numbers, but 3 are asked for")));
+  EXPECT_THAT(
+      [&] {
+        BottomKPerRow(ctx(), rows, T({INT64_MAX, INT64_MIN}), false);
+      },
+      ThrowsMessage<Error>(HasSubstr("at row 0; expected 0 to ")));
 }
 
 TEST_P(RoutingOpsTest, BucketsOfIdsGiveThePermutation) {

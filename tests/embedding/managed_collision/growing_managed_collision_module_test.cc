@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 
 namespace tessera {
 namespace {
@@ -32,6 +33,14 @@ TEST_P(GrowingManagedCollisionModuleTest, IdsWithoutARowShareRowsByHash) {
   EXPECT_EQ(rows_of(strangers, false), rows);
   rows_of({1, 2, 3, 4}, true);  // all rows are theirs now
   for (const int64_t row : module.Evict(ctx).ToVector<int64_t>()) EXPECT_GE(row, 3);
+}
+
+TEST_P(GrowingManagedCollisionModuleTest, NumbersOfSharedRowsThatMakeNoSenseAreRefused) {
+  for (const int64_t rows : {int64_t{0}, INT64_MAX})
+    EXPECT_EQ(testing::ErrorOf([&] {
+                GrowingManagedCollisionModule({.max_rows = 4, .shared_rows = rows, .name = "t"});
+              }),
+              Format("growing index t: shared_rows {}; expected at least 1 and below 2^32", rows));
 }
 
 }  // namespace

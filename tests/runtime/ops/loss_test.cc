@@ -215,6 +215,7 @@ TEST_P(LossTest, InBatchSoftmax) {
               std::log(8.0), 1e-6);
   EXPECT_THROW(InBatchSoftmax(ctx, q, c, {.temperature = 0}), Error);
   EXPECT_THROW(InBatchSoftmax(ctx, q, RandomTensor(ctx, {4, 3})), Error);
+  EXPECT_THROW(InBatchSoftmax(ctx, q, c, {.first = INT64_MAX}), Error);
 }
 
 TEST(LossOnCpuTest, SameBitsWithAnyNumberOfThreads) {
