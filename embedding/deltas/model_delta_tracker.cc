@@ -3,6 +3,18 @@
 #include <utility>
 
 namespace tessera {
+namespace {
+
+// Returns what is kept of a table. Throws Error for a number that no table has.
+template <typename Kept>
+const Kept& At(const std::vector<Kept>& kept, int table, const char* call) {
+  if (table < 0 || table >= std::ssize(kept))
+    throw Error(Format("delta tracker: {} of table {}; expected 0 to {}", call, table,
+                       std::ssize(kept) - 1));
+  return kept[static_cast<size_t>(table)];
+}
+
+}  // namespace
 
 ModelDeltaTracker::ModelDeltaTracker(Context& ctx, TableBatchedEmbedding tables,
                                      ModelDeltaTrackerOptions options)
@@ -73,10 +85,10 @@ void ModelDeltaTracker::ClearAll() {
 }
 
 void ModelDeltaTracker::Touch(Context& ctx, int table, const Tensor& ids) {
-  touched_.at(static_cast<size_t>(table))->Touch(ctx, ids);
+  At(touched_, table, "Touch")->Touch(ctx, ids);
 }
 
-void ModelDeltaTracker::TouchAll(int table) { touched_.at(static_cast<size_t>(table))->TouchAll(); }
+void ModelDeltaTracker::TouchAll(int table) { At(touched_, table, "TouchAll")->TouchAll(); }
 
 void ModelDeltaTracker::TouchAll() {
   for (const auto& touched : touched_) touched->TouchAll();

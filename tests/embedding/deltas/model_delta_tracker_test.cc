@@ -158,6 +158,10 @@ TEST_P(ModelDeltaTrackerTest, NotesWhatDoesNotComeFromUpdates) {
   EXPECT_THAT(rows(2), ElementsAre());
   tracker.Clear("default");
   EXPECT_THAT(rows(1), ElementsAre());
+  EXPECT_THAT([&] { tracker.TouchAll(-1); },
+              ThrowsMessage<Error>(HasSubstr("TouchAll of table -1; expected 0 to 2")));
+  EXPECT_THAT([&] { tracker.Touch(ctx(), 3, Tensor::From<int64_t>(ctx(), {1})); },
+              ThrowsMessage<Error>(HasSubstr("Touch of table 3; expected 0 to 2")));
   tracker.TouchAll(2);
   EXPECT_EQ(std::ssize(rows(2)), kRows);
   tracker.Clear("default");
