@@ -65,6 +65,15 @@ void CheckHistory(const std::string& what, const std::vector<int64_t>& size,
                 "state of {}: {} ids are more than the history holds", what, ids.size());
 }
 
+// The residual row of an id that has none of its own.
+int64_t HashedMiss(const MchOptions& options, int64_t id) {
+  const int64_t row = options.mch_hash_func(id, options.mch_size);
+  if (row < 0 || row >= options.mch_size)
+    throw Error(Format("MCH {}: mch_hash_func gives row {} for id {}; expected 0 to {}",
+                       options.name, row, id, options.mch_size - 1));
+  return row;
+}
+
 // A history of `size` ids that begins with these; undefined if there are none.
 Tensor Restored(Context& ctx, const std::vector<int64_t>& history, int64_t size) {
   if (history.empty()) return {};
@@ -186,7 +195,7 @@ Tensor MCHManagedCollisionModule::WithHashedMisses(Context& ctx, const Tensor& i
   auto* row = all.data<int64_t>();
   ParallelFor(ctx, ids.numel(), 1024, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      if (row[i] < 0) row[i] = options_.zch_size + options_.mch_hash_func(id[i], options_.mch_size);
+      if (row[i] < 0) row[i] = options_.zch_size + HashedMiss(options_, id[i]);
   });
   return all.To(ctx, ctx.device());
 }

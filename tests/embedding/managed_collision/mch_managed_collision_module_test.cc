@@ -306,6 +306,16 @@ TEST_P(MchTest, OptionsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(ErrorOf([&] { mch.Forward(ctx, floats, false); }), HasSubstr("i32 or i64"));
 }
 
+TEST_P(MchTest, AHashThatLeavesTheResidualRowsIsRefused) {
+  MCHManagedCollisionModule mch({.zch_size = 4,
+                                 .mch_size = 2,
+                                 .mch_hash_func = [](int64_t, int64_t) -> int64_t { return 99; },
+                                 .name = "t"});
+  const std::vector<Tensor> ids = {Tensor::From<int64_t>(ctx(), {7})};
+  EXPECT_EQ(ErrorOf([&] { mch.Forward(ctx(), ids, false); }),
+            "MCH t: mch_hash_func gives row 99 for id 7; expected 0 to 1");
+}
+
 TEST_P(MchTest, AHistoryBeginsWithTheFirstIds) {
   Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLfu);
