@@ -29,11 +29,14 @@ Tensor NoValues() {
 Variable JoinBags(Context& ctx, const std::vector<Variable>& bags,
                   const std::vector<Variable>& like) {
   if (bags.empty()) return {};
-  TESSERA_CHECK_EQ(bags.size(), like.size(),
-                   "JaggedTensor::FromDense: tensors of weights and of values");
+  if (bags.size() != like.size())
+    throw Error(Format("JaggedTensor::FromDense: {} tensors of weights for {} of values",
+                       bags.size(), like.size()));
   for (size_t i = 0; i < bags.size(); ++i)
-    TESSERA_CHECK_EQ(bags[i].dim(0), like[i].dim(0), "JaggedTensor::FromDense: entries of bag {}",
-                     i);
+    if (bags[i].shape() != Shape{like[i].dim(0)})
+      throw Error(
+          Format("JaggedTensor::FromDense: weights {} of bag {}; expected [{}], one a value",
+                 bags[i].shape(), i, like[i].dim(0)));
   return Concat(ctx, bags, 0);
 }
 
@@ -49,9 +52,9 @@ JaggedTensor::JaggedTensor(Variable values, Tensor lengths, Tensor offsets, Vari
   if (values.value().device() == Device::Cpu())
     CheckedTotals({lengths, offsets, bags, values.dim(0), "JaggedTensor",
                    [](int64_t) { return std::string(); }});
-  if (weights.defined())
-    TESSERA_CHECK(weights.rank() >= 1 && weights.dim(0) == values.dim(0),
-                  "JaggedTensor: weights {} for {} values", weights.shape(), values.dim(0));
+  if (weights.defined() && weights.shape() != Shape{values.dim(0)})
+    throw Error(Format("JaggedTensor: weights {}; expected [{}], one a value", weights.shape(),
+                       values.dim(0)));
   *state_ = {std::move(values), std::move(weights), std::move(lengths), std::move(offsets)};
 }
 

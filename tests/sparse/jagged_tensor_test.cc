@@ -119,7 +119,11 @@ TEST_P(JaggedTensorTest, RefusesWhatIsMalformed) {
               std::string::npos);
   }
   EXPECT_NE(make({1, 2}, {0, 3}).find("one more than lengths"), std::string::npos);
-  EXPECT_NE(make({1, 2}, {}, 2).find("weights [2] for 3 values"), std::string::npos);
+  EXPECT_NE(make({1, 2}, {}, 2).find("weights [2]; expected [3]"), std::string::npos);
+  EXPECT_EQ(ErrorOf([&] {
+              JaggedTensor(values, Tensor::From(ctx, Longs{3}), {}, Tensor::Zeros(ctx, {3, 2}));
+            }),
+            "JaggedTensor: weights [3, 2]; expected [3], one a value");
   EXPECT_NE(ErrorOf([&] { JaggedTensor(values, Tensor::Zeros(ctx, {3})); }).find("f32"),
             std::string::npos);
   EXPECT_THROW(JaggedTensor(Variable(), Tensor::From(ctx, Longs{})), Error);
