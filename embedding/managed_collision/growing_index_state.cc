@@ -72,8 +72,11 @@ void GrowingIndex::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& t
   GrowingIndex loaded(options_);
   if (options_.admit_after > 1) {
     const auto size = static_cast<int64_t>(loaded.sketch_.counters().size());
+    const int64_t adds = numbers("_growing_sketch_adds", 1)[0];
+    if (adds < 0 || adds > int64_t{1} << 62)
+      throw Error(Format("state of {}: _growing_sketch_adds {}; expected 0 to 2^62", what, adds));
     loaded.sketch_.Restore(reader.Take("_growing_sketch", DType::kU8, {size}).ToVector<uint8_t>(),
-                           numbers("_growing_sketch_adds", 1)[0]);
+                           adds);
   }
   reader.Finish();
   TESSERA_CHECK_LE(rows, options_.max_rows, "state of {}: rows", what);

@@ -208,5 +208,23 @@ TEST(GrowingIndexTest, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(index.size(), 2);
 }
 
+TEST(GrowingIndexTest, SketchesThatCountedTooOftenAreRefused) {
+  Context ctx;
+  GrowingIndex index({.max_rows = 3, .admit_after = 2, .name = "t"});
+  index.Insert(ctx, Tensor::From<int64_t>(ctx, {7, 7, 8}));
+  const std::vector<NamedTensor> before = index.StateDict(ctx);
+  for (const int64_t adds : {int64_t{-2}, INT64_MIN, INT64_MAX}) {
+    std::vector<NamedTensor> state = before;
+    for (NamedTensor& t : state)
+      if (t.name == "_growing_sketch_adds") t.tensor = Tensor::From<int64_t>(ctx, {adds});
+    EXPECT_EQ(
+        ErrorOf([&] { index.LoadStateDict(ctx, state); }),
+        Format("state of growing index t: _growing_sketch_adds {}; expected 0 to 2^62", adds));
+  }
+  const std::vector<NamedTensor> after = index.StateDict(ctx);
+  for (size_t i = 0; i < before.size(); ++i)
+    EXPECT_TRUE(SameBits(before[i].tensor, after[i].tensor)) << before[i].name;
+}
+
 }  // namespace
 }  // namespace tessera
