@@ -5,6 +5,7 @@
 
 #include "runtime/device/dispatch.h"
 #include "sparse/batched_unary_embeddings_impl.h"
+#include "sparse/ops/naming_op.h"
 
 namespace tessera {
 namespace internal {
@@ -94,8 +95,8 @@ UnaryRows MakeRows(Context& ctx, const Tensor& table_offsets, const Tensor& offs
   const Segments tables = SegmentsOverOffsets(ctx, table_offsets, weights, "table_offsets");
   Segments bags = SegmentsOverOffsets(ctx, offsets, indices.dim(0), "offsets");
   TESSERA_CHECK(tables.count() > 0 && bags.count() % tables.count() == 0,
-                "BatchedUnaryEmbeddings: {} bags of {} tables", bags.count(), tables.count());
-  VisitIndexType(indices.dtype(), "BatchedUnaryEmbeddings: indices", []<typename T>() {});
+                "{} bags of {} tables; expected as many for each", bags.count(), tables.count());
+  VisitIndexType(indices.dtype(), "indices", []<typename T>() {});
   const Tensor ids = indices.Contiguous(ctx).To(ctx, DType::kI64);
   const int64_t batch = bags.count() / tables.count();
   Tensor rows = DispatchDevice(ctx.device(), [&](auto on) {
@@ -108,15 +109,17 @@ UnaryRows MakeRows(Context& ctx, const Tensor& table_offsets, const Tensor& offs
 
 Variable BatchedUnaryEmbeddings(Context& ctx, const Variable& weight, const Tensor& table_offsets,
                                 const Tensor& offsets, const Tensor& indices) {
-  CheckDevice(ctx, "BatchedUnaryEmbeddings", weight, table_offsets, offsets, indices);
-  TESSERA_CHECK(weight.rank() == 3 && weight.dim(2) == 1,
-                "BatchedUnaryEmbeddings: weight {}, expected [N, rows, 1]", weight.shape());
-  UnaryRows rows = MakeRows(ctx, table_offsets, offsets, indices, weight.dim(1));
-  const Tensor w = weight.value().Contiguous(ctx);
-  Tensor y = Tensor::Empty(ctx, {weight.dim(0), rows.batch, rows.tables});
-  DispatchDevice(ctx.device(), [&](auto on) { internal::UnaryForward(on, ctx, rows, w, y); });
-  return Record(ctx, std::make_unique<UnaryFunction>(std::move(rows), weight.shape()), {weight},
-                std::move(y));
+  return internal::NamingOp("BatchedUnaryEmbeddings", [&]() -> Variable {
+    CheckDevice(ctx, "BatchedUnaryEmbeddings", weight, table_offsets, offsets, indices);
+    if (weight.rank() != 3 || weight.dim(2) != 1)
+      throw Error(Format("weight {}; expected [N, rows, 1]", weight.shape()));
+    UnaryRows rows = MakeRows(ctx, table_offsets, offsets, indices, weight.dim(1));
+    const Tensor w = weight.value().Contiguous(ctx);
+    Tensor y = Tensor::Empty(ctx, {weight.dim(0), rows.batch, rows.tables});
+    DispatchDevice(ctx.device(), [&](auto on) { internal::UnaryForward(on, ctx, rows, w, y); });
+    return Record(ctx, std::make_unique<UnaryFunction>(std::move(rows), weight.shape()), {weight},
+                  std::move(y));
+  });
 }
 
 }  // namespace tessera

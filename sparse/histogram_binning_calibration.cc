@@ -8,6 +8,7 @@
 #include "runtime/for_each.h"
 #include "runtime/numbers/math.h"
 #include "sparse/histogram_binning_calibration_impl.h"
+#include "sparse/ops/naming_op.h"
 #include "sparse/ops/segments.h"
 
 namespace tessera {
@@ -34,15 +35,14 @@ struct SampleSegments {
   SampleSegments(Context& ctx, const HistogramSegments& segments, int64_t samples)
       : num_segments(segments.num_segments) {
     CheckDevice(ctx, "calibration", segments.value, segments.lengths);
-    TESSERA_CHECK(num_segments >= 0, "calibration: num_segments {}; expected 0 or more",
-                  num_segments);
-    TESSERA_CHECK_EQ(segments.lengths.numel(), samples,
-                     "calibration: segment lengths, one a sample");
-    VisitIndexType(segments.value.dtype(), "calibration: segment values", []<typename T>() {});
+    if (num_segments < 0) throw Error(Format("num_segments {}; expected 0 or more", num_segments));
+    if (segments.lengths.numel() != samples)
+      throw Error(Format("lengths of segments {}; expected {}, one a sample",
+                         segments.lengths.shape(), samples));
+    VisitIndexType(segments.value.dtype(), "values of segments", []<typename T>() {});
     values = segments.value.Contiguous(ctx).To(ctx, DType::kI64);
     offsets =
-        SegmentsOverLengths(ctx, segments.lengths, values.numel(), "calibration: segment lengths")
-            .offsets;
+        SegmentsOverLengths(ctx, segments.lengths, values.numel(), "lengths of segments").offsets;
   }
   internal::SegmentOfSample view() const {
     if (!offsets.defined()) return {nullptr, nullptr, 0};
@@ -54,13 +54,15 @@ template <typename Bin>
 Calibrated Calibrate(Context& ctx, const Tensor& logit, const HistogramBins& bins,
                      const SampleSegments& segments, int64_t num_bins, const Bin& bin) {
   CheckDevice(ctx, "calibration", logit, bins.num_examples, bins.num_positives);
-  TESSERA_CHECK_EQ(logit.rank(), 1, "calibration: logit {}", logit.shape());
-  TESSERA_CHECK(bins.positive_weight > 0, "calibration: positive_weight {}", bins.positive_weight);
+  if (logit.rank() != 1) throw Error(Format("logit {}; expected [N]", logit.shape()));
+  if (!(bins.positive_weight > 0))
+    throw Error(Format("positive_weight {}; expected above 0", bins.positive_weight));
   const Shape shape = {num_bins * (segments.num_segments + 1)};
-  TESSERA_CHECK_EQ(bins.num_examples.shape(), shape,
-                   "calibration: bin_num_examples, bins of all segments");
-  TESSERA_CHECK_EQ(bins.num_positives.shape(), shape,
-                   "calibration: bin_num_positives, bins of all segments");
+  if (bins.num_examples.shape() != shape || bins.num_positives.shape() != shape)
+    throw Error(
+        Format("bin_num_examples {} and bin_num_positives {}; expected {} twice, {} bins "
+               "of each segment and of none",
+               bins.num_examples.shape(), bins.num_positives.shape(), shape, num_bins));
   const Tensor in = logit.Contiguous(ctx).To(ctx, DType::kF64);
   const Tensor examples = bins.num_examples.Contiguous(ctx),
                positives = bins.num_positives.Contiguous(ctx);
@@ -83,8 +85,7 @@ Calibrated Calibrate(Context& ctx, const Tensor& logit, const HistogramBins& bin
 }
 
 EqualBins MakeEqualBins(double lower, double upper, int64_t bins) {
-  TESSERA_CHECK(bins > 0 && upper > lower, "calibration: {} bins between {} and {}", bins, lower,
-                upper);
+  TESSERA_CHECK(bins > 0 && upper > lower, "{} bins between {} and {}", bins, lower, upper);
   return {lower, (upper - lower) / static_cast<double>(bins), bins};
 }
 
@@ -92,33 +93,39 @@ EqualBins MakeEqualBins(double lower, double upper, int64_t bins) {
 
 Calibrated HistogramBinningCalibration(Context& ctx, const Tensor& logit, const HistogramBins& bins,
                                        double lower_bound, double upper_bound) {
-  const int64_t num_bins = bins.num_examples.numel();
-  return Calibrate(ctx, logit, bins, {}, num_bins,
-                   MakeEqualBins(lower_bound, upper_bound, num_bins));
+  return internal::NamingOp("HistogramBinningCalibration", [&]() -> Calibrated {
+    const int64_t num_bins = bins.num_examples.numel();
+    return Calibrate(ctx, logit, bins, {}, num_bins,
+                     MakeEqualBins(lower_bound, upper_bound, num_bins));
+  });
 }
 
 Calibrated HistogramBinningCalibrationByFeature(Context& ctx, const Tensor& logit,
                                                 const HistogramBins& bins,
                                                 const HistogramSegments& segments, int64_t num_bins,
                                                 double lower_bound, double upper_bound) {
-  return Calibrate(ctx, logit, bins, SampleSegments(ctx, segments, logit.numel()), num_bins,
-                   MakeEqualBins(lower_bound, upper_bound, num_bins));
+  return internal::NamingOp("HistogramBinningCalibrationByFeature", [&]() -> Calibrated {
+    return Calibrate(ctx, logit, bins, SampleSegments(ctx, segments, logit.numel()), num_bins,
+                     MakeEqualBins(lower_bound, upper_bound, num_bins));
+  });
 }
 
 Calibrated GenericHistogramBinningCalibrationByFeature(Context& ctx, const Tensor& logit,
                                                        const HistogramBins& bins,
                                                        const HistogramSegments& segments,
                                                        const Tensor& bin_boundaries) {
-  CheckDevice(ctx, "calibration", bin_boundaries);
-  TESSERA_CHECK_EQ(bin_boundaries.rank(), 1, "calibration: bin_boundaries {}",
-                   bin_boundaries.shape());
-  const Tensor at = bin_boundaries.Contiguous(ctx);
-  const BoundaryBins bin = {at.data<double>(), at.dim(0)};
-  if (ctx.device() == Device::Cpu())
-    TESSERA_CHECK(std::is_sorted(bin.boundaries, bin.boundaries + bin.count),
-                  "calibration: bin_boundaries do not ascend");
-  return Calibrate(ctx, logit, bins, SampleSegments(ctx, segments, logit.numel()), at.dim(0) + 1,
-                   bin);
+  return internal::NamingOp("GenericHistogramBinningCalibrationByFeature", [&]() -> Calibrated {
+    CheckDevice(ctx, "calibration", bin_boundaries);
+    if (bin_boundaries.rank() != 1)
+      throw Error(Format("bin_boundaries {}; expected [n]", bin_boundaries.shape()));
+    const Tensor at = bin_boundaries.Contiguous(ctx);
+    const BoundaryBins bin = {at.data<double>(), at.dim(0)};
+    if (ctx.device() == Device::Cpu())
+      TESSERA_CHECK(std::is_sorted(bin.boundaries, bin.boundaries + bin.count),
+                    "bin_boundaries do not ascend");
+    return Calibrate(ctx, logit, bins, SampleSegments(ctx, segments, logit.numel()), at.dim(0) + 1,
+                     bin);
+  });
 }
 
 }  // namespace tessera

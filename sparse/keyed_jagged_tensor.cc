@@ -16,6 +16,7 @@ namespace tessera {
 namespace {
 
 std::string ListKeys(const std::vector<std::string>& keys) {
+  if (keys.empty()) return "none";
   std::string text;
   for (size_t i = 0; i < keys.size() && i < 20; ++i) text += (i ? ", \"" : "\"") + keys[i] + "\"";
   return keys.size() > 20 ? text + Format(", … ({} in all)", keys.size()) : text;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 
+#include "sparse/ops/naming_op.h"
 #include "sparse/ops/row_runs.h"
 #include "sparse/ops/segments.h"
 
@@ -42,37 +43,43 @@ SegmentSelection Reordered(Context& ctx, const Tensor& offsets, const Tensor& ba
 
 Tensor ReorderBatchedAdLengths(Context& ctx, const Tensor& lengths, const Tensor& batch_offsets,
                                bool broadcast, int64_t max_batch_size) {
-  const std::vector<int64_t> before = ToInt64(lengths),
-                             requests = CheckedOffsets(batch_offsets, "batch_offsets");
-  const int64_t candidates = requests.back();
-  if (max_batch_size != 0 &&
-      (broadcast || max_batch_size < candidates || max_batch_size > kMostCandidates))
-    throw Error(
-        Format("ReorderBatchedAdLengths: max_batch_size {} for {} candidates{}; expected 0, or {} "
-               "to 2^31 − 1 without broadcast",
-               max_batch_size, candidates, broadcast ? " with broadcast" : "", candidates));
-  const int64_t width = max_batch_size == 0 ? candidates : max_batch_size;
-  std::vector<int64_t> after;
-  for (const int64_t bag : BagsInOrder(std::ssize(before), requests, broadcast)) {
-    after.push_back(before[static_cast<size_t>(bag)]);
-    if (std::ssize(after) % width == candidates % width)
-      after.insert(after.end(), static_cast<size_t>(width - candidates), 0);
-  }
-  return Tensor::From(ctx, after).To(ctx, lengths.dtype());
+  return internal::NamingOp("ReorderBatchedAdLengths", [&]() -> Tensor {
+    const std::vector<int64_t> before = ToInt64(lengths),
+                               requests = CheckedOffsets(batch_offsets, "batch_offsets");
+    const int64_t candidates = requests.back();
+    if (max_batch_size != 0 &&
+        (broadcast || max_batch_size < candidates || max_batch_size > kMostCandidates))
+      throw Error(Format(
+          "ReorderBatchedAdLengths: max_batch_size {} for {} candidates{}; expected 0, or {} "
+          "to 2^31 − 1 without broadcast",
+          max_batch_size, candidates, broadcast ? " with broadcast" : "", candidates));
+    const int64_t width = max_batch_size == 0 ? candidates : max_batch_size;
+    std::vector<int64_t> after;
+    for (const int64_t bag : BagsInOrder(std::ssize(before), requests, broadcast)) {
+      after.push_back(before[static_cast<size_t>(bag)]);
+      if (std::ssize(after) % width == candidates % width)
+        after.insert(after.end(), static_cast<size_t>(width - candidates), 0);
+    }
+    return Tensor::From(ctx, after).To(ctx, lengths.dtype());
+  });
 }
 
 Tensor ReorderBatchedAdIndices(Context& ctx, const Tensor& offsets, const Tensor& indices,
                                const Tensor& batch_offsets, bool broadcast) {
-  CheckDevice(ctx, "ReorderBatchedAdIndices", offsets, indices, batch_offsets);
-  return Reordered(ctx, offsets, batch_offsets, broadcast).Gather(ctx, indices.Contiguous(ctx));
+  return internal::NamingOp("ReorderBatchedAdIndices", [&]() -> Tensor {
+    CheckDevice(ctx, "ReorderBatchedAdIndices", offsets, indices, batch_offsets);
+    return Reordered(ctx, offsets, batch_offsets, broadcast).Gather(ctx, indices.Contiguous(ctx));
+  });
 }
 
 Variable ReorderBatchedSequenceEmbeddings(Context& ctx, const Tensor& offsets,
                                           const Variable& embeddings, const Tensor& batch_offsets) {
-  CheckDevice(ctx, "ReorderBatchedSequenceEmbeddings", offsets, embeddings, batch_offsets);
-  return SelectSegments(ctx, embeddings,
-                        std::make_shared<const SegmentSelection>(
-                            Reordered(ctx, offsets, batch_offsets, /*broadcast=*/false)));
+  return internal::NamingOp("ReorderBatchedSequenceEmbeddings", [&]() -> Variable {
+    CheckDevice(ctx, "ReorderBatchedSequenceEmbeddings", offsets, embeddings, batch_offsets);
+    return SelectSegments(ctx, embeddings,
+                          std::make_shared<const SegmentSelection>(
+                              Reordered(ctx, offsets, batch_offsets, /*broadcast=*/false)));
+  });
 }
 
 }  // namespace tessera

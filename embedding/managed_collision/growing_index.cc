@@ -66,6 +66,7 @@ void CheckMaxRows(const GrowingIndexOptions& o) {
 }
 
 GrowingIndexOptions Checked(GrowingIndexOptions o) {
+  if (o.name.empty()) o.name = "without a name";
   CheckGrowingIndexOptions(o);
   if (o.max_bytes <= 0) return o;
   o.max_rows = GrowingIndex::RowsWithin(o.max_bytes, o.row_bytes, o);

@@ -125,6 +125,7 @@ void CheckHashZchOptions(const HashZchOptions& options) {
 
 HashZchManagedCollisionModule::HashZchManagedCollisionModule(Context& ctx, HashZchOptions options)
     : options_(std::move(options)) {
+  if (options_.name.empty()) options_.name = "without a name";
   CheckHashZchOptions(options_);
   reserved_ = ReservedSlots(options_);
   identities_ = Tensor::Full(ctx, {options_.zch_size, 1}, kEmptySlot, DType::kI64);

@@ -98,6 +98,7 @@ std::string ToString(MchEviction eviction) {
 
 MCHManagedCollisionModule::MCHManagedCollisionModule(MchOptions options)
     : options_(std::move(options)) {
+  if (options_.name.empty()) options_.name = "without a name";
   const MchOptions& o = options_;
   TESSERA_CHECK_GE(o.zch_size, 1, "MCH {}: zch_size", o.name);
   TESSERA_CHECK_GE(o.eviction_interval, 1, "MCH {}: eviction_interval", o.name);

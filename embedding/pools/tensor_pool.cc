@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "embedding/lookup/row_access.h"
+#include "sparse/ops/naming_op.h"
 #include "sparse/ops/row_runs.h"
 
 namespace tessera {
@@ -27,7 +28,13 @@ Tensor TensorPool::Lookup(Context& ctx, const Tensor& ids) const {
 }
 
 void TensorPool::Update(Context& ctx, const Tensor& ids, const Tensor& values) {
-  PutRows(ctx, pool_, ids, values);
+  internal::NamingOp("TensorPool::Update", [&] {
+    const Shape expected = {ids.numel(), dim()};
+    if (values.shape() != expected || values.dtype() != pool_.dtype())
+      throw Error(Format("values {} of {}; expected {} of {}", values.shape(), values.dtype(),
+                         expected, pool_.dtype()));
+    PutRows(ctx, pool_, ids, values);
+  });
 }
 
 std::vector<NamedTensor> TensorPool::StateDict(Context& ctx, const std::string& prefix) const {

@@ -28,9 +28,16 @@ Tensor Scaled(Context& ctx, const Tensor& in, float factor) {
   return out;
 }
 
+void CheckF32(const char* op, const Tensor& x) {
+  if (x.dtype() != DType::kF32)
+    throw Error(Format("{} of a tensor {} of {}; expected f32", op, x.shape(), x.dtype()));
+}
+
 void CheckOperands(Context& ctx, const char* op, const Variable& a, const Variable& b) {
   TESSERA_CHECK(a && b, "{}: an operand is undefined", op);
   TESSERA_CHECK_EQ(a.shape(), b.shape(), "{}", op);
+  CheckF32(op, a);
+  CheckF32(op, b);
   CheckDevice(ctx, op, a.value(), b.value());
 }
 
@@ -97,6 +104,7 @@ class SumFunction final : public Function {
 };
 
 Variable ScaledSum(Context& ctx, const Variable& x, double factor) {
+  CheckF32("Sum", x);
   CheckDevice(ctx, "Sum", x.value());
   const Tensor in = x.value().Contiguous(ctx);
   Tensor sum =
@@ -132,6 +140,7 @@ Variable MulAdd(Context& ctx, const Variable& a_in, const Variable& b_in, const 
 
 Variable Scale(Context& ctx, const Variable& x, float factor) {
   TESSERA_CHECK(x, "Scale: the input is undefined");
+  CheckF32("Scale", x);
   CheckDevice(ctx, "Scale", x.value());
   return Record(ctx, std::make_unique<ScaleFunction>(factor), {x}, Scaled(ctx, x, factor));
 }

@@ -64,8 +64,8 @@ Tensor CheckedTarget(Context& ctx, const char* loss, const char* what, const Ten
 template <typename Formula>
 Variable RunElementwise(Context& ctx, const Variable& input, const Tensor& labels,
                         const Tensor& weights, const LossOver& over) {
-  TESSERA_CHECK(input && (over.total || input.value().numel() > 0), "{} of an empty batch",
-                Formula::kName);
+  if (!input) throw Error(Format("{}: the input is undefined", Formula::kName));
+  TESSERA_CHECK(over.total || input.value().numel() > 0, "{} of an empty batch", Formula::kName);
   CheckDevice(ctx, Formula::kName, input, labels, weights);
   const Tensor x = input.value().Contiguous(ctx);
   const Tensor t = CheckedTarget(ctx, Formula::kName, "labels", labels, x.shape());
@@ -113,8 +113,10 @@ class SoftmaxCrossEntropyFunction final : public Function {
 
 // Labels as i32 or i64. A CPU, which can look at them for nothing, checks that each is a class.
 Tensor CheckedLabels(Context& ctx, const Tensor& labels, int64_t rows, int64_t classes) {
-  TESSERA_CHECK(labels.defined() && IsInteger(labels.dtype()),
-                "SoftmaxCrossEntropy: labels are not integers");
+  if (!labels.defined()) throw Error("SoftmaxCrossEntropy: labels are undefined");
+  if (!IsInteger(labels.dtype()))
+    throw Error(
+        Format("SoftmaxCrossEntropy: labels of {}; expected whole numbers", labels.dtype()));
   TESSERA_CHECK_EQ(labels.shape(), (Shape{rows}), "SoftmaxCrossEntropy: labels");
   const Tensor values =
       (labels.dtype() == DType::kI32 ? labels : labels.To(ctx, DType::kI64)).Contiguous(ctx);

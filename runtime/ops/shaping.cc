@@ -124,9 +124,15 @@ Variable Concat(Context& ctx, const std::vector<Variable>& parts, int dim) {
 
 std::vector<Variable> Split(Context& ctx, const Variable& x, int dim,
                             const std::vector<int64_t>& sizes) {
+  if (!x || dim < 0 || dim >= x.rank())
+    throw Error(Format("Split along dimension {} of {}", dim,
+                       x ? Format("a tensor {}", x.shape()) : "an undefined tensor"));
   std::vector<Tensor> parts;
   int64_t start = 0;
   for (int64_t size : sizes) {
+    if (size < 0 || size > x.dim(dim) - start)
+      throw Error(Format("Split of a tensor {} along dimension {}: part {} from {} on has size {}",
+                         x.shape(), dim, parts.size(), start, size));
     parts.push_back(x.value().Narrow(dim, start, size));
     start += size;
   }

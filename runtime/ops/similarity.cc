@@ -74,6 +74,10 @@ Variable ScaleRows(Context& ctx, const Variable& x, const Variable& scale) {
 }
 
 Variable CosineSimilarity(Context& ctx, const Variable& q, const Variable& c, float eps) {
+  if (!q || !c || q.rank() != 2 || q.shape() != c.shape())
+    throw Error(Format("CosineSimilarity: q {} and c {}; expected [B, D] twice",
+                       q ? ToString(q.shape()) : "undefined",
+                       c ? ToString(c.shape()) : "undefined"));
   return RowDot(ctx, NormalizeRows(ctx, q, eps), NormalizeRows(ctx, c, eps));
 }
 

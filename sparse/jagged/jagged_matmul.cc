@@ -6,6 +6,7 @@
 #include "runtime/device/dispatch.h"
 #include "sparse/jagged/jagged_layout.h"
 #include "sparse/jagged/jagged_matmul_impl.h"
+#include "sparse/ops/naming_op.h"
 
 namespace tessera {
 namespace internal {
@@ -78,7 +79,9 @@ Layout MakeLayout(Context& ctx, const Tensor& offsets, int64_t max_length, int64
   auto layout = std::make_shared<const JaggedLayout>(ctx, offsets, max_length, rows);
   if (ctx.device() == Device::Cpu())
     for (int64_t b = 0; b < layout->cells(); ++b)
-      TESSERA_CHECK_LE(layout->view().run(b).all, max_length, "bag {}: rows, and max_length", b);
+      if (layout->view().run(b).all > max_length)
+        throw Error(Format("bag {} has {} rows; expected at most {}, max_length", b,
+                           layout->view().run(b).all, max_length));
   return {std::move(layout), 1};
 }
 
@@ -148,55 +151,63 @@ class VecMulFunction : public Function {
 
 Variable JaggedJaggedBmm(Context& ctx, const Variable& x, const Variable& y, const Tensor& offsets,
                          int64_t max_length) {
-  CheckDevice(ctx, "JaggedJaggedBmm", x, y);
-  TESSERA_CHECK(x.rank() == 2 && y.rank() == 2, "JaggedJaggedBmm: x {}, y {}", x.shape(),
-                y.shape());
-  TESSERA_CHECK_EQ(x.dim(0), y.dim(0), "JaggedJaggedBmm: rows of x and y");
-  const Layout layout = MakeLayout(ctx, offsets, max_length, x.dim(0));
-  const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
-  const int64_t m = x.dim(1), k = y.dim(1);
-  Tensor z = Tensor::Zeros(ctx, {layout.of_bags->cells(), m, k});
-  layout.Multiply(ctx, m, kRowsOfBag, k, RowsOf(left).transposed(), RowsOf(right), MatricesOf(z));
-  return Record(ctx, std::make_unique<JaggedJaggedFunction>(layout, left, right), {x, y},
-                std::move(z));
+  return internal::NamingOp("JaggedJaggedBmm", [&]() -> Variable {
+    CheckDevice(ctx, "JaggedJaggedBmm", x, y);
+    if (x.rank() != 2 || y.rank() != 2 || x.dim(0) != y.dim(0))
+      throw Error(Format("x {} and y {}; expected [N, .] twice, with one N", x.shape(), y.shape()));
+    const Layout layout = MakeLayout(ctx, offsets, max_length, x.dim(0));
+    const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
+    const int64_t m = x.dim(1), k = y.dim(1);
+    Tensor z = Tensor::Zeros(ctx, {layout.of_bags->cells(), m, k});
+    layout.Multiply(ctx, m, kRowsOfBag, k, RowsOf(left).transposed(), RowsOf(right), MatricesOf(z));
+    return Record(ctx, std::make_unique<JaggedJaggedFunction>(layout, left, right), {x, y},
+                  std::move(z));
+  });
 }
 
 Variable JaggedDenseBmm(Context& ctx, const Variable& x, const Tensor& offsets, const Variable& y,
                         int64_t max_length) {
-  CheckDevice(ctx, "JaggedDenseBmm", x, y);
-  TESSERA_CHECK(x.rank() == 2 && y.rank() == 3, "JaggedDenseBmm: x {}, y {}", x.shape(), y.shape());
-  const Layout layout = MakeLayout(ctx, offsets, max_length, x.dim(0));
-  TESSERA_CHECK_EQ(y.dim(0), layout.of_bags->cells(), "JaggedDenseBmm: matrices of y, and bags");
-  TESSERA_CHECK_EQ(y.dim(1), x.dim(1), "JaggedDenseBmm: rows of each y, and columns of x");
-  const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
-  Tensor z = Tensor::Zeros(ctx, {x.dim(0), y.dim(2)});
-  layout.Multiply(ctx, kRowsOfBag, y.dim(1), y.dim(2), RowsOf(left), MatricesOf(right), RowsOf(z));
-  return Record(ctx, std::make_unique<JaggedDenseFunction>(layout, left, right), {x, y},
-                std::move(z));
+  return internal::NamingOp("JaggedDenseBmm", [&]() -> Variable {
+    CheckDevice(ctx, "JaggedDenseBmm", x, y);
+    if (x.rank() != 2 || y.rank() != 3)
+      throw Error(Format("x {} and y {}; expected [N, K] and [B, K, M]", x.shape(), y.shape()));
+    const Layout layout = MakeLayout(ctx, offsets, max_length, x.dim(0));
+    if (y.dim(0) != layout.of_bags->cells() || y.dim(1) != x.dim(1))
+      throw Error(Format("y {} for x {} of {} bags; expected [{}, {}, M]", y.shape(), x.shape(),
+                         layout.of_bags->cells(), layout.of_bags->cells(), x.dim(1)));
+    const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
+    Tensor z = Tensor::Zeros(ctx, {x.dim(0), y.dim(2)});
+    layout.Multiply(ctx, kRowsOfBag, y.dim(1), y.dim(2), RowsOf(left), MatricesOf(right),
+                    RowsOf(z));
+    return Record(ctx, std::make_unique<JaggedDenseFunction>(layout, left, right), {x, y},
+                  std::move(z));
+  });
 }
 
 Variable BatchedDenseVecJagged2dMul(Context& ctx, const Variable& v, const Variable& a,
                                     const Tensor& a_offsets) {
-  CheckDevice(ctx, "BatchedDenseVecJagged2dMul", v, a);
-  TESSERA_CHECK(v.rank() == 2 && a.rank() == 2, "BatchedDenseVecJagged2dMul: v {}, a {}", v.shape(),
-                a.shape());
-  Layout layout{std::make_shared<const JaggedLayout>(ctx, a_offsets, v.dim(1), a.dim(0)), 1};
-  const int64_t bags = layout.of_bags->cells();
-  if (bags > 0) {
-    layout.heads = v.dim(0) / bags;
-    TESSERA_CHECK(v.dim(0) % bags == 0 && layout.heads > 0 && a.dim(1) % layout.heads == 0,
-                  "BatchedDenseVecJagged2dMul: v {} and a {} of {} bags", v.shape(), a.shape(),
-                  bags);
-  } else {
-    TESSERA_CHECK_EQ(v.dim(0), 0, "BatchedDenseVecJagged2dMul: vectors for no bags");
-  }
-  const Tensor vectors = v.value().Contiguous(ctx), blocks = a.value().Contiguous(ctx);
-  const int64_t dim = a.dim(1) / layout.heads;
-  Tensor y = Tensor::Zeros(ctx, {v.dim(0), dim});
-  layout.Multiply(ctx, 1, kRowsOfBag, dim, layout.VectorsOf(vectors), layout.BlocksOf(blocks),
-                  layout.VectorsOf(y));
-  return Record(ctx, std::make_unique<VecMulFunction>(layout, vectors, blocks), {v, a},
-                std::move(y));
+  return internal::NamingOp("BatchedDenseVecJagged2dMul", [&]() -> Variable {
+    CheckDevice(ctx, "BatchedDenseVecJagged2dMul", v, a);
+    if (v.rank() != 2 || a.rank() != 2)
+      throw Error(Format("v {} and a {}; expected matrices", v.shape(), a.shape()));
+    Layout layout{std::make_shared<const JaggedLayout>(ctx, a_offsets, v.dim(1), a.dim(0)), 1};
+    const int64_t bags = layout.of_bags->cells();
+    if (bags > 0) {
+      layout.heads = v.dim(0) / bags;
+      TESSERA_CHECK(v.dim(0) % bags == 0 && layout.heads > 0 && a.dim(1) % layout.heads == 0,
+                    "BatchedDenseVecJagged2dMul: v {} and a {} of {} bags", v.shape(), a.shape(),
+                    bags);
+    } else {
+      TESSERA_CHECK_EQ(v.dim(0), 0, "BatchedDenseVecJagged2dMul: vectors for no bags");
+    }
+    const Tensor vectors = v.value().Contiguous(ctx), blocks = a.value().Contiguous(ctx);
+    const int64_t dim = a.dim(1) / layout.heads;
+    Tensor y = Tensor::Zeros(ctx, {v.dim(0), dim});
+    layout.Multiply(ctx, 1, kRowsOfBag, dim, layout.VectorsOf(vectors), layout.BlocksOf(blocks),
+                    layout.VectorsOf(y));
+    return Record(ctx, std::make_unique<VecMulFunction>(layout, vectors, blocks), {v, a},
+                  std::move(y));
+  });
 }
 
 }  // namespace tessera

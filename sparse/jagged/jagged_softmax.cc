@@ -7,6 +7,7 @@
 #include "runtime/device/dispatch.h"
 #include "runtime/numbers/lanes.h"
 #include "sparse/jagged/jagged_softmax_impl.h"
+#include "sparse/ops/naming_op.h"
 
 namespace tessera {
 namespace internal {
@@ -90,19 +91,22 @@ class JaggedSoftmaxFunction : public Function {
 }  // namespace
 
 Variable JaggedSoftmax(Context& ctx, const Variable& x, const Tensor& offsets, int64_t max_length) {
-  CheckDevice(ctx, "JaggedSoftmax", x, offsets);
-  TESSERA_CHECK_EQ(x.rank(), 2, "JaggedSoftmax: x {}", x.shape());
-  Segments segments = SegmentsOverOffsets(ctx, offsets, x.dim(0), "JaggedSoftmax: offsets");
-  if (ctx.device() == Device::Cpu()) {
-    const std::span<const int64_t> at = segments.offsets.span<int64_t>();
-    for (size_t b = 0; b + 1 < at.size(); ++b)
-      TESSERA_CHECK_LE(at[b + 1] - at[b], max_length,
-                       "JaggedSoftmax: rows of bag {}, and max_length", b);
-  }
-  const Tensor in = x.value().Contiguous(ctx);
-  Tensor y = Tensor::Empty(ctx, in.shape());
-  DispatchDevice(ctx.device(), [&](auto on) { internal::Softmax(on, ctx, segments, in, y); });
-  return Record(ctx, std::make_unique<JaggedSoftmaxFunction>(std::move(segments), y), {x}, y);
+  return internal::NamingOp("JaggedSoftmax", [&]() -> Variable {
+    CheckDevice(ctx, "JaggedSoftmax", x, offsets);
+    if (x.rank() != 2) throw Error(Format("x {}; expected [N, D]", x.shape()));
+    Segments segments = SegmentsOverOffsets(ctx, offsets, x.dim(0), "offsets");
+    if (ctx.device() == Device::Cpu()) {
+      const std::span<const int64_t> at = segments.offsets.span<int64_t>();
+      for (size_t b = 0; b + 1 < at.size(); ++b)
+        if (at[b + 1] - at[b] > max_length)
+          throw Error(Format("bag {} has {} rows; expected at most {}, max_length", b,
+                             at[b + 1] - at[b], max_length));
+    }
+    const Tensor in = x.value().Contiguous(ctx);
+    Tensor y = Tensor::Empty(ctx, in.shape());
+    DispatchDevice(ctx.device(), [&](auto on) { internal::Softmax(on, ctx, segments, in, y); });
+    return Record(ctx, std::make_unique<JaggedSoftmaxFunction>(std::move(segments), y), {x}, y);
+  });
 }
 
 }  // namespace tessera

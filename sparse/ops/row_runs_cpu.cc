@@ -60,7 +60,9 @@ SelectionParts MakeSelection(OnCpu, Context& ctx, const Tensor& offsets, int64_t
   Tensor sources = EndsOf(ctx, offsets, segments);
   const std::vector<int64_t> outputs =
       OutputOffsets(sources.span<int64_t>(), picks.span<int64_t>());
-  TESSERA_CHECK_EQ(sources.span<int64_t>().back(), source_rows, "segments end, and rows");
+  if (sources.span<int64_t>().back() != source_rows)
+    throw Error(
+        Format("lengths sum to {} for {} values", sources.span<int64_t>().back(), source_rows));
   if (output_rows)
     TESSERA_CHECK_EQ(outputs.back(), *output_rows, "selected rows, and the number expected");
   return {std::move(sources), picks, Tensor::From(ctx, outputs), source_rows, outputs.back()};

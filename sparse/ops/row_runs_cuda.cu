@@ -123,7 +123,8 @@ int64_t OutputRowsSync(Context& ctx, const Tensor& offsets, const Tensor& picks,
   const std::vector<int64_t> found = end.ToVector<int64_t>();
   if (found[1] == 0) return outputs == 0 ? 0 : found[0];
   const std::vector<int64_t> host = CheckedOffsets(offsets, "segments");
-  TESSERA_CHECK_EQ(host.back(), parts.source_rows, "segments end, and rows");
+  if (host.back() != parts.source_rows)
+    throw Error(Format("lengths sum to {} for {} values", host.back(), parts.source_rows));
   OutputOffsets(ToInt64(parts.source_offsets), ToInt64(picks));
   TESSERA_FAIL("segments and picks that the device refuses");
 }

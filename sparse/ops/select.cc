@@ -6,6 +6,7 @@
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 #include "sparse/ops/cumsum.h"
+#include "sparse/ops/naming_op.h"
 #include "sparse/ops/segments_impl.h"
 #include "sparse/ops/select_impl.h"
 
@@ -87,8 +88,8 @@ Tensor AsInt64(Context& ctx, const Tensor& t) {
 }
 
 void CheckShapes(const char* op, const Variable& values, const Tensor& lengths) {
-  TESSERA_CHECK_EQ(lengths.rank(), 1, "{}: lengths {}", op, lengths.shape());
-  TESSERA_CHECK(values.rank() >= 1, "{}: values {}", op, values.shape());
+  if (lengths.rank() != 1) throw Error(Format("{}: lengths {}; expected [n]", op, lengths.shape()));
+  if (values.rank() < 1) throw Error(Format("{}: values {}; expected [N, …]", op, values.shape()));
 }
 
 // Segments of the values. A selection checks them when it waits.
@@ -116,88 +117,104 @@ Tensor LengthsOf(Context& ctx, const SegmentSelection& selection, DType dtype) {
 
 Jagged JaggedIndexSelect(Context& ctx, const Variable& values, const Tensor& lengths,
                          const Tensor& indices) {
-  CheckDevice(ctx, "JaggedIndexSelect", values, lengths, indices);
-  const Segments segments = UncheckedSegments(ctx, "JaggedIndexSelect", values, lengths);
-  const auto selection = Selection(ctx, segments, AsInt64(ctx, indices));
-  return {SelectSegments(ctx, values, selection), LengthsOf(ctx, *selection, lengths.dtype())};
+  return internal::NamingOp("JaggedIndexSelect", [&]() -> Jagged {
+    CheckDevice(ctx, "JaggedIndexSelect", values, lengths, indices);
+    const Segments segments = UncheckedSegments(ctx, "JaggedIndexSelect", values, lengths);
+    const auto selection = Selection(ctx, segments, AsInt64(ctx, indices));
+    return {SelectSegments(ctx, values, selection), LengthsOf(ctx, *selection, lengths.dtype())};
+  });
 }
 
 KeyedJaggedSelection KeyedJaggedIndexSelectDim1(Context& ctx, const Variable& values,
                                                 const Tensor& lengths, const Tensor& offsets,
                                                 const Tensor& indices, int64_t batch_size,
                                                 const Variable& weights) {
-  CheckDevice(ctx, "KeyedJaggedIndexSelectDim1", values, lengths, offsets, indices, weights);
-  const Segments segments = UncheckedSegments(ctx, "KeyedJaggedIndexSelectDim1", values, lengths);
-  if (offsets.defined() && ctx.device() == Device::Cpu())
-    TESSERA_CHECK(ToInt64(offsets) == ToInt64(segments.offsets),
-                  "KeyedJaggedIndexSelectDim1: offsets are not the cumulative sum of lengths");
-  TESSERA_CHECK(batch_size > 0 && lengths.dim(0) % batch_size == 0, "{} lengths and batch_size {}",
-                lengths.dim(0), batch_size);
-  const Tensor chosen = AsInt64(ctx, indices);
-  const Tensor picks = DispatchDevice(ctx.device(), [&](auto on) {
-    return internal::BagsOfKeys(on, ctx, chosen, lengths.dim(0) / batch_size, batch_size);
+  return internal::NamingOp("KeyedJaggedIndexSelectDim1", [&]() -> KeyedJaggedSelection {
+    CheckDevice(ctx, "KeyedJaggedIndexSelectDim1", values, lengths, offsets, indices, weights);
+    const Segments segments = UncheckedSegments(ctx, "KeyedJaggedIndexSelectDim1", values, lengths);
+    if (offsets.defined() && ctx.device() == Device::Cpu())
+      TESSERA_CHECK(ToInt64(offsets) == ToInt64(segments.offsets),
+                    "KeyedJaggedIndexSelectDim1: offsets are not the cumulative sum of lengths");
+    TESSERA_CHECK(batch_size > 0 && lengths.dim(0) % batch_size == 0,
+                  "{} lengths and batch_size {}", lengths.dim(0), batch_size);
+    const Tensor chosen = AsInt64(ctx, indices);
+    const Tensor picks = DispatchDevice(ctx.device(), [&](auto on) {
+      return internal::BagsOfKeys(on, ctx, chosen, lengths.dim(0) / batch_size, batch_size);
+    });
+    const auto selection = Selection(ctx, segments, picks);
+    return {SelectSegments(ctx, values, selection), LengthsOf(ctx, *selection, lengths.dtype()),
+            SelectSegments(ctx, weights, selection)};
   });
-  const auto selection = Selection(ctx, segments, picks);
-  return {SelectSegments(ctx, values, selection), LengthsOf(ctx, *selection, lengths.dtype()),
-          SelectSegments(ctx, weights, selection)};
 }
 
 Jagged MaskedSelectJagged1d(Context& ctx, const Variable& values, const Tensor& lengths,
                             const Tensor& mask) {
-  CheckDevice(ctx, "MaskedSelectJagged1d", values, lengths, mask);
-  CheckShapes("MaskedSelectJagged1d", values, lengths);
-  const Segments segments = SegmentsOfLengths(ctx, lengths);
-  TESSERA_CHECK_EQ(segments.rows, values.dim(0), "lengths sum to the first, and values are");
-  TESSERA_CHECK_EQ(mask.shape(), (Shape{values.dim(0)}), "mask");
-  TESSERA_CHECK_EQ(mask.dtype(), DType::kBool, "mask");
-  const internal::Masked masked = DispatchDevice(ctx.device(), [&](auto on) {
-    return internal::SelectMasked(on, ctx, segments, mask.Contiguous(ctx), lengths.dtype());
+  return internal::NamingOp("MaskedSelectJagged1d", [&]() -> Jagged {
+    CheckDevice(ctx, "MaskedSelectJagged1d", values, lengths, mask);
+    CheckShapes("MaskedSelectJagged1d", values, lengths);
+    const Segments segments = SegmentsOfLengths(ctx, lengths);
+    if (segments.rows != values.dim(0))
+      throw Error(Format("lengths sum to {} for {} values", segments.rows, values.dim(0)));
+    if (mask.shape() != Shape{values.dim(0)} || mask.dtype() != DType::kBool)
+      throw Error(Format("mask {} of {}; expected [{}] of bool, one a value", mask.shape(),
+                         mask.dtype(), values.dim(0)));
+    const internal::Masked masked = DispatchDevice(ctx.device(), [&](auto on) {
+      return internal::SelectMasked(on, ctx, segments, mask.Contiguous(ctx), lengths.dtype());
+    });
+    return {SelectSegments(ctx, values, masked.rows), masked.lengths};
   });
-  return {SelectSegments(ctx, values, masked.rows), masked.lengths};
 }
 
 Variable Jagged1dToTruncatedValues(Context& ctx, const Variable& values, const Tensor& lengths,
                                    int64_t max_truncated_length) {
-  CheckDevice(ctx, "Jagged1dToTruncatedValues", values, lengths);
-  TESSERA_CHECK_GE(max_truncated_length, 0, "max_truncated_length");
-  const Segments segments = UncheckedSegments(ctx, "Jagged1dToTruncatedValues", values, lengths);
-  const internal::Halves halves = DispatchDevice(ctx.device(), [&](auto on) {
-    return internal::CutSegments(on, ctx, segments,
-                                 std::min(max_truncated_length, segments.rows));
+  return internal::NamingOp("Jagged1dToTruncatedValues", [&]() -> Variable {
+    CheckDevice(ctx, "Jagged1dToTruncatedValues", values, lengths);
+    TESSERA_CHECK_GE(max_truncated_length, 0, "max_truncated_length");
+    const Segments segments = UncheckedSegments(ctx, "Jagged1dToTruncatedValues", values, lengths);
+    const internal::Halves halves = DispatchDevice(ctx.device(), [&](auto on) {
+      return internal::CutSegments(on, ctx, segments,
+                                   std::min(max_truncated_length, segments.rows));
+    });
+    return SelectSegments(
+        ctx, values,
+        std::make_shared<const SegmentSelection>(ctx, halves.offsets, 2 * segments.count(),
+                                                 segments.rows, halves.heads));
   });
-  return SelectSegments(
-      ctx, values,
-      std::make_shared<const SegmentSelection>(ctx, halves.offsets, 2 * segments.count(),
-                                               segments.rows, halves.heads));
 }
 
 Jagged JaggedSlice(Context& ctx, const Variable& values, const Tensor& lengths, const Tensor& start,
                    int64_t slice_length) {
-  CheckDevice(ctx, "JaggedSlice", values, lengths, start);
-  TESSERA_CHECK_GE(slice_length, 0, "slice_length");
-  TESSERA_CHECK_EQ(start.shape(), lengths.shape(), "JaggedSlice: start, one a segment");
-  const Segments segments = UncheckedSegments(ctx, "JaggedSlice", values, lengths);
-  const Tensor from = AsInt64(ctx, start);
-  const internal::Halves windows = DispatchDevice(ctx.device(), [&](auto on) {
-    return internal::CutWindows(on, ctx, segments, from, slice_length);
+  return internal::NamingOp("JaggedSlice", [&]() -> Jagged {
+    CheckDevice(ctx, "JaggedSlice", values, lengths, start);
+    TESSERA_CHECK_GE(slice_length, 0, "slice_length");
+    TESSERA_CHECK_EQ(start.shape(), lengths.shape(), "JaggedSlice: start, one a segment");
+    const Segments segments = UncheckedSegments(ctx, "JaggedSlice", values, lengths);
+    const Tensor from = AsInt64(ctx, start);
+    const internal::Halves windows = DispatchDevice(ctx.device(), [&](auto on) {
+      return internal::CutWindows(on, ctx, segments, from, slice_length);
+    });
+    const auto selection = std::make_shared<const SegmentSelection>(
+        ctx, windows.offsets, 3 * segments.count(), segments.rows, windows.heads);
+    return {SelectSegments(ctx, values, selection), LengthsOf(ctx, *selection, lengths.dtype())};
   });
-  const auto selection = std::make_shared<const SegmentSelection>(
-      ctx, windows.offsets, 3 * segments.count(), segments.rows, windows.heads);
-  return {SelectSegments(ctx, values, selection), LengthsOf(ctx, *selection, lengths.dtype())};
 }
 
 Variable JaggedIndexAdd2d(Context& ctx, const Variable& values, const Tensor& indices,
                           const Tensor& lengths, const Tensor& output_lengths) {
-  CheckDevice(ctx, "JaggedIndexAdd2d", values, indices, lengths, output_lengths);
-  CheckShapes("JaggedIndexAdd2d", values, lengths);
-  TESSERA_CHECK_EQ(indices.shape(), lengths.shape(), "JaggedIndexAdd2d: indices, one a segment");
-  const Segments output = SegmentsOfLengths(ctx, output_lengths);
-  const auto selection = Selection(ctx, output, AsInt64(ctx, indices));
-  TESSERA_CHECK(ToInt64(LengthsOf(ctx, *selection, DType::kI64)) == ToInt64(lengths),
-                "JaggedIndexAdd2d: a segment has another length than the one that it is added to");
-  TESSERA_CHECK_EQ(values.dim(0), selection->output_rows(), "JaggedIndexAdd2d: rows of the values");
-  return Record(ctx, std::make_unique<JaggedIndexAddFunction>(selection), {values},
-                selection->ScatterAdd(ctx, values.value().Contiguous(ctx)));
+  return internal::NamingOp("JaggedIndexAdd2d", [&]() -> Variable {
+    CheckDevice(ctx, "JaggedIndexAdd2d", values, indices, lengths, output_lengths);
+    CheckShapes("JaggedIndexAdd2d", values, lengths);
+    TESSERA_CHECK_EQ(indices.shape(), lengths.shape(), "JaggedIndexAdd2d: indices, one a segment");
+    const Segments output = SegmentsOfLengths(ctx, output_lengths);
+    const auto selection = Selection(ctx, output, AsInt64(ctx, indices));
+    TESSERA_CHECK(
+        ToInt64(LengthsOf(ctx, *selection, DType::kI64)) == ToInt64(lengths),
+        "JaggedIndexAdd2d: a segment has another length than the one that it is added to");
+    TESSERA_CHECK_EQ(values.dim(0), selection->output_rows(),
+                     "JaggedIndexAdd2d: rows of the values");
+    return Record(ctx, std::make_unique<JaggedIndexAddFunction>(selection), {values},
+                  selection->ScatterAdd(ctx, values.value().Contiguous(ctx)));
+  });
 }
 
 }  // namespace tessera

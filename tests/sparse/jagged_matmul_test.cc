@@ -6,6 +6,7 @@
 
 #include "sparse/jagged/jagged_softmax.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
@@ -156,14 +157,18 @@ TEST_P(JaggedMatmulTest, EmptyAndErrors) {
           .dim(0),
       0);
   EXPECT_EQ(JaggedSoftmax(ctx, Tensor::Zeros(ctx, {0, 4}), none, 1).dim(0), 0);
-  EXPECT_THROW(JaggedJaggedBmm(ctx, x, Tensor::Zeros(ctx, {4, 3}), offsets, 3), Error);
+  EXPECT_EQ(testing::ErrorOf([&] {
+              JaggedJaggedBmm(ctx, x, Tensor::Zeros(ctx, {4, 3}), offsets, 3);
+            }),
+            "JaggedJaggedBmm: x [5, 3] and y [4, 3]; expected [N, .] twice, with one N");
   EXPECT_THROW(JaggedJaggedBmm(ctx, x, y, offsets, 3), Error);
   EXPECT_THROW(JaggedDenseBmm(ctx, x, offsets, Tensor::Zeros(ctx, {2, 3, 2}), 3), Error);
   EXPECT_THROW(JaggedDenseBmm(ctx, x, offsets, Tensor::Zeros(ctx, {3, 2, 2}), 3), Error);
   EXPECT_THROW(BatchedDenseVecJagged2dMul(ctx, Tensor::Zeros(ctx, {4, 2}), x, offsets), Error);
   EXPECT_THROW(BatchedDenseVecJagged2dMul(ctx, Tensor::Zeros(ctx, {6, 2}), x, offsets), Error);
   EXPECT_THROW(BatchedDenseVecJagged2dMul(ctx, Tensor::Zeros(ctx, {6, 2}), x, none), Error);
-  EXPECT_THROW(JaggedSoftmax(ctx, y, offsets, 3), Error);
+  EXPECT_EQ(testing::ErrorOf([&] { JaggedSoftmax(ctx, y, offsets, 3); }),
+            "JaggedSoftmax: x [3, 3, 2]; expected [N, D]");
   if (!on_cpu()) return;  // a device does not look at what follows
   EXPECT_THROW(JaggedJaggedBmm(ctx, x, x, offsets, 2), Error);  // a bag of 3
   EXPECT_THROW(JaggedDenseBmm(ctx, x, offsets, y, 2), Error);

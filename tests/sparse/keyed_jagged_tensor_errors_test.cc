@@ -162,6 +162,7 @@ TEST_P(KjtErrorsTest, InverseIndices) {
 TEST_P(KjtErrorsTest, Methods) {
   const KeyedJaggedTensor kjt(Good());
   ExpectError([&] { kjt.At(ctx(), "z"); }, {"no key \"z\"", "\"a\", \"b\""});
+  ExpectError([&] { KeyedJaggedTensor().At(ctx(), "z"); }, {"no key \"z\"; it has none"});
   ExpectError([&] { kjt.AtIndex(ctx(), 2); }, {"key 2 of 2"});
   ExpectError([&] { kjt.Split(ctx(), {1}); }, {"sum of segments"});
   ExpectError([&] { kjt.Split(ctx(), {3, -1}); }, {"segment 1"});

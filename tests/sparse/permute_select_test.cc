@@ -9,6 +9,7 @@
 #include "sparse/ops/select.h"
 #include "tests/sparse/random_kjt.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/finite_differences.h"
 #include "tests/testing/isa_levels.h"
 
@@ -147,11 +148,24 @@ TEST_P(PermuteTest, Errors) {
   EXPECT_THROW(Permute1dSparseData(ctx, permute, lengths, values, Tensor::Zeros(ctx, {2})), Error);
   EXPECT_THROW(Permute2dSparseData(ctx, permute, lengths, values), Error);
   EXPECT_THROW(Permute1dSparseData(ctx, permute, lengths.Reshape({1, 2}), values), Error);
+  EXPECT_EQ(testing::ErrorOf([&] {
+              Permute1dSparseData(ctx, permute.Reshape({2, 1}), lengths, values);
+            }),
+            "Permute1dSparseData: permute [2, 1]; expected [n]");
+  EXPECT_EQ(testing::ErrorOf([&] {
+              Permute1dSparseData(ctx, permute, lengths, Tensor::From(ctx, Iota(4)));
+            }).substr(0, 50),
+            "Permute1dSparseData: lengths sum to 3 for 4 values");
+  EXPECT_EQ(testing::ErrorOf([&] { Permute2dSparseData(ctx, permute, lengths, values); }),
+            "Permute2dSparseData: lengths [2]; expected [T, B]");
   const Tensor offsets = Tensor::From(ctx, Longs{0, 1, 3}),
                moved = Tensor::From(ctx, Longs{0, 2, 3});
   EXPECT_EQ(ToInt64(ExpandIntoJaggedPermute(ctx, permute, offsets, moved, 3)), (Longs{1, 2, 0}));
-  EXPECT_THROW(ExpandIntoJaggedPermute(ctx, permute, offsets, moved.To(ctx, DType::kI32), 3),
-               Error);
+  EXPECT_EQ(testing::ErrorOf([&] {
+              ExpandIntoJaggedPermute(ctx, permute, offsets, moved.To(ctx, DType::kI32), 3);
+            }),
+            "ExpandIntoJaggedPermute: output_offset [3] of i32; expected [3] of i64, one more than "
+            "permute has");
   if (!on_cpu()) {  // what is outside begins at 0, or is left out
     const Tensor outside = Tensor::From(ctx, Longs{5, -1});
     EXPECT_EQ(ToInt64(ExpandIntoJaggedPermute(ctx, outside, offsets, moved, 4)),
@@ -233,7 +247,9 @@ TEST_P(SelectTest, Errors) {
   const Tensor lengths = Tensor::From(ctx, Longs{1, 2}), values = Tensor::From(ctx, Iota(3)),
                one = Tensor::From(ctx, Longs{1});
   EXPECT_THROW(JaggedIndexSelect(ctx, values, lengths, Tensor::From(ctx, Longs{2})), Error);
-  EXPECT_THROW(JaggedIndexSelect(ctx, values, one, one), Error);
+  EXPECT_EQ(
+      testing::ErrorOf([&] { JaggedIndexSelect(ctx, values, one, Tensor::From(ctx, Longs{0})); }),
+      "JaggedIndexSelect: lengths sum to 1 for 3 values");
   EXPECT_THROW(KeyedJaggedIndexSelectDim1(ctx, values, lengths, {}, Tensor::From(ctx, Longs{2}), 2),
                Error);
   EXPECT_THROW(KeyedJaggedIndexSelectDim1(ctx, values, lengths, {}, one, 3), Error);

@@ -6,6 +6,7 @@
 #include "sparse/histogram_binning_calibration.h"
 #include "sparse/ops/row_runs.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
@@ -39,8 +40,10 @@ TEST_P(BatchedUnaryEmbeddingsTest, SumsRowsOfEachTask) {
             0);
   EXPECT_THROW(BatchedUnaryEmbeddings(ctx, weight, tables, Tensor::From(ctx, Longs{0, 5}), ids),
                Error);
-  EXPECT_THROW(BatchedUnaryEmbeddings(ctx, Tensor::Zeros(ctx, {2, 5}), tables, offsets, ids),
-               Error);
+  EXPECT_EQ(testing::ErrorOf([&] {
+              BatchedUnaryEmbeddings(ctx, Tensor::Zeros(ctx, {2, 5}), tables, offsets, ids);
+            }),
+            "BatchedUnaryEmbeddings: weight [2, 5]; expected [N, rows, 1]");
   const Tensor outside = Tensor::From(ctx, Longs{0, 2, 2, -1, 0});
   if (!on_cpu()) {  // ids outside add nothing
     EXPECT_EQ(
@@ -99,7 +102,10 @@ TEST_P(HistogramBinningCalibrationTest, Errors) {
   const HistogramSegments segments{Tensor::From(ctx, Longs{0}), Tensor::From(ctx, Longs{1}), 0};
   const Tensor logit = Tensor::Zeros(ctx, {1});
   HistogramBinningCalibrationByFeature(ctx, logit, bins, segments, 2);
-  EXPECT_THROW(HistogramBinningCalibrationByFeature(ctx, logit, bins, segments, 3), Error);
+  EXPECT_EQ(testing::ErrorOf(
+                [&] { HistogramBinningCalibrationByFeature(ctx, logit, bins, segments, 3); }),
+            "HistogramBinningCalibrationByFeature: bin_num_examples [2] and bin_num_positives [2]; "
+            "expected [3] twice, 3 bins of each segment and of none");
   EXPECT_THROW(
       HistogramBinningCalibrationByFeature(ctx, Tensor::Zeros(ctx, {2}), bins, segments, 2), Error);
   const HistogramBins none{Tensor::Zeros(ctx, {0}, DType::kF64),

@@ -12,6 +12,14 @@ bool Fits(const Shape& shape, const Shape& expected) {
   return true;
 }
 
+// "[n, 3]" where the first extent may be any.
+std::string TextOf(const Shape& expected) {
+  std::string text = ToString(expected);
+  for (size_t at = text.find("-1"); at != std::string::npos; at = text.find("-1", at))
+    text.replace(at, 2, "n");
+  return text;
+}
+
 }  // namespace
 
 StateReader::StateReader(Context& ctx, std::string module, const std::vector<NamedTensor>& tensors)
@@ -38,7 +46,7 @@ Tensor StateReader::TakeIfThere(const std::string& name, DType dtype, const Shap
   const Tensor& tensor = *removed;
   TESSERA_CHECK(tensor.dtype() == dtype && Fits(tensor.shape(), shape),
                 "state of {}: {} is {} {}; expected {} {}", module_, name, tensor.dtype(),
-                tensor.shape(), dtype, shape);
+                tensor.shape(), dtype, TextOf(shape));
   return tensor.To(ctx_, Device::Cpu()).Contiguous(ctx_);
 }
 

@@ -181,7 +181,7 @@ TEST(GrowingIndexTest, IdsWhoseHashesWereMadeToAgreeAreRefused) {
 TEST(GrowingIndexTest, WhatMakesNoSenseIsRefused) {
   Context ctx;
   EXPECT_THAT(ErrorOf([] { GrowingIndex({.max_rows = int64_t{1} << 32}); }),
-              HasSubstr("below 2^32"));
+              HasSubstr("growing index without a name: max_rows 4294967296; expected"));
   EXPECT_THAT(ErrorOf([] { GrowingIndex({.max_bytes = 1000, .row_bytes = 260, .name = "t"}); }),
               HasSubstr("1000 bytes have no room for one row of 260 bytes"));
   EXPECT_THAT(ErrorOf([] { GrowingIndex({.max_rows = 3, .max_bytes = 1000}); }),

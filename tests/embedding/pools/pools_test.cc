@@ -45,7 +45,10 @@ TEST_P(PoolsTest, TensorPoolRefusesWhatDoesNotFit) {
                 pool.Update(ctx(), Ids({-1}), Tensor::Zeros(ctx(), {1, 2}));
               }),
               HasSubstr("id -1"));
-  EXPECT_NE(ErrorOf([&] { pool.Update(ctx(), Ids({1}), Tensor::Zeros(ctx(), {1, 3})); }), "");
+  EXPECT_THAT(ErrorOf([&] {
+                pool.Update(ctx(), Ids({1}), Tensor::Zeros(ctx(), {1, 3}));
+              }),
+              HasSubstr("TensorPool::Update: values [1, 3] of f32; expected [1, 2] of f32"));
   EXPECT_NE(ErrorOf([&] {
               pool.Update(ctx(), Ids({1}), Tensor::Zeros(ctx(), {1, 2}, DType::kI64));
             }),

@@ -8,6 +8,7 @@
 #include "runtime/ops/kernels/kernels.h"
 #include "runtime/ops/shaping.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
@@ -174,6 +175,9 @@ TEST_P(ArithmeticTest, Errors) {
   EXPECT_THROW(MulAdd(ctx, a, a, b), Error);
   EXPECT_THROW(Mean(ctx, Tensor::Zeros(ctx, {0})), Error);
   EXPECT_THROW(Sum(ctx, {}), Error);
+  const Tensor whole = Tensor::Full(ctx, {2}, 1, DType::kI64);
+  EXPECT_EQ(testing::ErrorOf([&] { Add(ctx, whole, whole); }),
+            "Add of a tensor [2] of i64; expected f32");
 }
 
 TEST_P(ShapingTest, ConcatAndSplitAreInverse) {
@@ -227,7 +231,12 @@ TEST_P(ShapingTest, Errors) {
   EXPECT_THROW(Concat(ctx, {a, RandomTensor(ctx, {2})}, 0), Error);
   EXPECT_THROW(Concat(ctx, {a, Tensor::Zeros(ctx, {2, 3}, DType::kI32)}, 0), Error);
   EXPECT_THROW(Split(ctx, a, 1, {1, 1}), Error);
-  EXPECT_THROW(Split(ctx, a, 1, {2, 2}), Error);
+  EXPECT_EQ(testing::ErrorOf([&] {
+              Split(ctx, a, 1, {2, 2});
+            }),
+            "Split of a tensor [2, 3] along dimension 1: part 1 from 2 on has size 2");
+  EXPECT_EQ(testing::ErrorOf([&] { Split(ctx, {}, 0, {1}); }),
+            "Split along dimension 0 of an undefined tensor");
   EXPECT_THROW(Narrow(ctx, a, 1, 2, 2), Error);
   EXPECT_THROW(Reshape(ctx, a, {4}), Error);
 }

@@ -5,6 +5,7 @@
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/matmul.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
@@ -219,6 +220,10 @@ TEST_P(LinearTest, Errors) {
   EXPECT_THROW(Linear(ctx, x, {}, {}), Error);
   EXPECT_THROW(Linear(ctx, x, w, RandomTensor(ctx, {3})), Error);
   EXPECT_THROW(Linear(ctx, x, w, Tensor::Zeros(ctx, {4}, DType::kI32)), Error);
+  EXPECT_EQ(testing::ErrorOf([&] { MatMul(ctx, x, w); }),
+            "MatMul: a [2, 3] and b [4, 3]; expected [M, K] and [K, N]");
+  EXPECT_EQ(testing::ErrorOf([&] { BatchMatMul(ctx, {}, w, /*transpose_b=*/true); }),
+            "BatchMatMul: a undefined and b [4, 3]; expected [B, M, K] and [B, N, K]");
 }
 
 TEST_P(MatMulTest, Gradients) {
