@@ -41,8 +41,8 @@ GemmProblem MakeProblem(GemmForm form, const Tensor& a, const Tensor& b, const T
 
 Tensor AsMatrix(Context& ctx, const Tensor& t, const char* what) {
   TESSERA_CHECK(t.defined(), "{} is undefined", what);
-  TESSERA_CHECK_EQ(t.rank(), 2, "{} of shape {}", what, t.shape());
-  TESSERA_CHECK_EQ(t.dtype(), DType::kF32, "{}", what);
+  if (t.rank() != 2 || t.dtype() != DType::kF32)
+    throw Error(Format("{} {} of {}; expected a matrix of f32", what, t.shape(), t.dtype()));
   return t.dim(1) <= 1 || t.strides()[1] == 1 ? t : t.Clone(ctx);
 }
 

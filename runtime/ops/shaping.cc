@@ -99,8 +99,10 @@ class ReshapeFunction final : public Function {
 
 Variable Concat(Context& ctx, const std::vector<Variable>& parts, int dim) {
   TESSERA_CHECK(!parts.empty(), "Concat of no tensors");
-  TESSERA_CHECK(parts[0] && dim >= 0 && dim < parts[0].rank(),
-                "Concat along dimension {} of tensors {}", dim, parts[0].value().shape());
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (!parts[i]) throw Error(Format("Concat: part {} is undefined", i));
+  TESSERA_CHECK(dim >= 0 && dim < parts[0].rank(), "Concat along dimension {} of tensors {}", dim,
+                parts[0].value().shape());
   Shape shape = parts[0].shape();
   shape[dim] = 0;
   std::vector<Tensor> values;
@@ -108,7 +110,9 @@ Variable Concat(Context& ctx, const std::vector<Variable>& parts, int dim) {
   for (const Variable& part : parts) {
     CheckDevice(ctx, "Concat", part);
     Shape rest = part.value().shape();
-    TESSERA_CHECK_EQ(rest.rank(), shape.rank(), "Concat: part {} of shape {}", values.size(), rest);
+    if (rest.rank() != shape.rank())
+      throw Error(Format("Concat: part {} has the shape {}, and the first {}", values.size(), rest,
+                         parts[0].shape()));
     TESSERA_CHECK_EQ(part.value().dtype(), parts[0].value().dtype(),
                      "Concat: type of part {}, and of the first", values.size());
     sizes.push_back(rest[dim]);
@@ -144,6 +148,7 @@ std::vector<Variable> Split(Context& ctx, const Variable& x, int dim,
 }
 
 Variable Narrow(Context& ctx, const Variable& x, int dim, int64_t start, int64_t length) {
+  if (!x) throw Error("Narrow of an undefined tensor");
   Tensor view = x.value().Narrow(dim, start, length);
   return Record(ctx, std::make_unique<NarrowFunction>(x.shape(), dim, start), {x}, std::move(view));
 }
