@@ -148,7 +148,7 @@ struct FillSets : OfRows {
   }
   TESSERA_HD static void FillSet(const CachedTable& t, uint32_t u, uint32_t count, int64_t set) {
     const CacheLines& cache = t.cache;
-    // Of 32 bits: a GPU's thread has registers for no more.
+    // They have 32 bits, as a GPU's thread has registers for no more.
     uint32_t misses = 0, conflicts = 0, evictions = 0, write_backs = 0;
     for (uint32_t v = u; v < count && InSet(t, v, set); ++v) {
       if (t.batch.slots[v] >= 0) continue;
