@@ -22,6 +22,8 @@ using internal::WallTime;
 constexpr char kPrediction[] = "prediction", kLabel[] = "label", kWeight[] = "weight";
 // The labels of all rows, also of those that do not count.
 constexpr char kEveryRow[] = "every row";
+// The loss of the last step, in a checkpoint's state of metrics where no line has it yet.
+constexpr char kUnwrittenLoss[] = "metrics.0.unwritten_loss";
 
 RecMetricsConfig ConfigOf(const TrainConfig& config) {
   return config.metrics ? *config.metrics : DefaultTrainingMetrics(config);
@@ -149,8 +151,11 @@ TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
       training_(config_, OptionsOf(trainer, true, [this] { return TrainingSeconds(); })) {
   CheckTrainingMetrics(trainer.config());
   const bool goes_on = trainer.progress().step > 0;
-  if (!trainer.loaded_metrics().empty())
-    training_.Load(trainer.loaded_metrics(), comm_ == nullptr ? 0 : comm_->rank());
+  const std::vector<NamedTensor>& loaded = trainer.loaded_metrics();
+  if (!loaded.empty()) training_.Load(loaded, comm_ == nullptr ? 0 : comm_->rank());
+  const auto unwritten =
+      std::ranges::find(loaded, std::string_view(kUnwrittenLoss), &NamedTensor::name);
+  if (unwritten != loaded.end()) unwritten_loss_ = unwritten->tensor.ToVector<double>().at(0);
   if (comm_ == nullptr || IsLeader(*comm_)) OpenFiles(output, goes_on || output.add_lines);
 }
 
@@ -201,25 +206,24 @@ void TrainingMetrics::OnStep(const std::vector<ScoredBatch>& scored, int64_t epo
                         {}});
     if (task.counts) pending_.back().counts.emplace(ctx_, task.counts);
   }
-  last_loss_ = loss;
+  unwritten_loss_ = loss;
   if ((training_.updates() + 1) % training_.compute_interval_steps() == 0)
     WriteTraining(epoch, step);
 }
 
 void TrainingMetrics::OnEpochEnd(int64_t epoch, int64_t step) {
-  if (step != written_step_) WriteTraining(epoch, step);
+  if (unwritten_loss_) WriteTraining(epoch, step);
 }
 
 void TrainingMetrics::WriteTraining(int64_t epoch, int64_t step) {
   AddPending();
-  written_step_ = step;
   const MetricReport report = comm_ == nullptr ? training_.Compute() : training_.Compute(*comm_);
   Write(files_.train_events, {.phase = "train",
                               .epoch = epoch,
                               .step = step,
                               .epoch_fraction = {},
                               .wall_time = WallTime(),
-                              .loss = last_loss_,
+                              .loss = *std::exchange(unwritten_loss_, std::nullopt),
                               .metrics = report,
                               .memory_bytes = MemoryOfProcess().bytes});
 }
@@ -269,7 +273,10 @@ void TrainingMetrics::Write(std::optional<EventFileWriter>& events, MetricsLine 
 
 std::vector<NamedTensor> TrainingMetrics::State() {
   AddPending();
-  return comm_ == nullptr ? training_.State() : training_.State(*comm_);
+  std::vector<NamedTensor> state = comm_ == nullptr ? training_.State() : training_.State(*comm_);
+  if (unwritten_loss_)
+    state.push_back({kUnwrittenLoss, HostTensor(std::vector<double>{*unwritten_loss_})});
+  return state;
 }
 
 }  // namespace tessera

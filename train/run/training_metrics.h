@@ -9,7 +9,6 @@
 // "weight_t"; those of the first have the short names, too. Each has the rows that count for the
 // task alone; the throughput counts all rows. On ranks every rank makes the same calls; rank 0
 // writes. Sessions and groups: metric_keys.h.
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,7 +54,7 @@ class TrainingMetrics {
   // Adds predictions of a step's batch; writes, if it is time. Nothing waits for a GPU before
   // the next step, unless metrics have keys.
   void OnStep(const std::vector<ScoredBatch>& scored, int64_t epoch, int64_t step, double loss);
-  // Writes what there is, with the loss of the last step.
+  // Writes the last step, unless it was written.
   void OnEpochEnd(int64_t epoch, int64_t step);
 
   // For Trainer::Evaluate. The time until EndEvaluation is left out of the training's throughput.
@@ -97,9 +96,8 @@ class TrainingMetrics {
   std::unique_ptr<RecMetricModule> evaluation_;
   std::vector<Pending> pending_;                       // one a task
   std::vector<std::vector<int64_t>> pending_columns_;  // of the same batch, one a key
-  int64_t written_step_ = -1;
-  double last_loss_ = std::numeric_limits<double>::quiet_NaN();
-  Files files_;  // of rank 0
+  std::optional<double> unwritten_loss_;               // of the last step, where no line has it yet
+  Files files_;                                        // of rank 0
 };
 
 }  // namespace tessera
