@@ -75,7 +75,7 @@ std::string EvaluationText(const std::string& saved) {
     text = Format("best {} {}, of step {} (epoch {}); {} since\n", state.metric,
                   Fixed(state.best->value, 4), state.best->at.step, state.best->at.epoch,
                   Counted(state.since_best, "evaluation"));
-  if (state.due)
+  if (state.due && !state.metric.empty())  // else of --metrics alone
     text += Format(
         "the evaluation of step {} was not made yet when it was saved; --resume makes "
         "it first\n",

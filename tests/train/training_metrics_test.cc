@@ -181,6 +181,22 @@ TEST(TrainingMetrics, GoOnWhereTheyStopped) {
   }
 }
 
+// A training that ends between the save at an epoch's end and the evaluation's line makes the
+// evaluation when it goes on, also where the configuration has no "evaluation".
+TEST(TrainingMetrics, HaveTheEvaluationThatWasCutOff) {
+  const std::string whole = TempPath("whole.jsonl"), parts = TempPath("parts.jsonl"),
+                    checkpoint = TempPath("cut_off");
+  Train(Config(), {.json_lines = whole});
+  Context ctx({.threads = 2, .seed = Config().seed});
+  Trainer trainer(ctx, Config());
+  TrainingRunOptions options{.checkpoint = checkpoint, .metrics = {.json_lines = parts}};
+  options.stop = [&] { return trainer.progress().epoch == 1; };  // in the evaluation
+  EXPECT_TRUE(RunTraining(trainer, DataSets(Config(), {}), options).stopped);
+  EXPECT_EQ(Lines(parts).back()["phase"], "train");
+  Train(Config(), {.json_lines = parts}, checkpoint, 1000, true);
+  EXPECT_EQ(Lines(parts), Lines(whole));
+}
+
 TEST(TrainingMetrics, ACheckpointWithThemIsReadByATrainingWithout) {
   const std::string checkpoint = TempPath("with");
   Train(Config(), {.json_lines = TempPath("with.jsonl")}, checkpoint, 5);

@@ -22,11 +22,11 @@ namespace tessera {
 
 // The memory of a schedule.
 struct EvaluationState {
-  std::string metric;                  // that `best` is a value of
-  std::optional<BestEvaluation> best;  // so far
-  int64_t since_best = 0;              // evaluations after the best one
+  std::string metric = {};                  // that `best` is a value of
+  std::optional<BestEvaluation> best = {};  // so far
+  int64_t since_best = 0;                   // evaluations after the best one
   // The last evaluation that counted, and one that is to be made before the next step.
-  std::optional<EvaluationPoint> last, due;
+  std::optional<EvaluationPoint> last = {}, due = {};
   std::optional<EvaluatedRows> rows = {};  // that are evaluated; absent: unknown
   friend bool operator==(const EvaluationState&, const EvaluationState&) = default;
 };

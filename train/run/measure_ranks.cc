@@ -1,12 +1,18 @@
 #include "train/run/measure_ranks.h"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "comm/communicator.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
+namespace {
+
+// The reports of all ranks, of which this one's is `mine`. Every rank calls.
 
 std::vector<RankReport> RankReportsSync(Communicator& comm, const RankReport& mine) {
   const std::string text = Format("{} {} {} {}", mine.seconds, mine.exchange_seconds,
@@ -20,6 +26,7 @@ std::vector<RankReport> RankReportsSync(Communicator& comm, const RankReport& mi
   return ranks;
 }
 
+// The largest figures of all.
 ProcessMemory LargestMemory(const std::vector<RankReport>& ranks) {
   ProcessMemory largest;
   for (const RankReport& rank : ranks) {
@@ -29,6 +36,7 @@ ProcessMemory LargestMemory(const std::vector<RankReport>& ranks) {
   return largest;
 }
 
+// Absent for one sharding group.
 std::optional<GroupsReport> GroupsReportOf(const Trainer& trainer) {
   if (trainer.num_groups() == 1) return std::nullopt;
   const TrainingRanks& ranks = *trainer.ranks();
@@ -36,6 +44,17 @@ std::optional<GroupsReport> GroupsReportOf(const Trainer& trainer) {
                       .ranks_of_each = ranks.sharding().size(),
                       .sync_interval = ranks.sync_interval,
                       .averages = trainer.averages()};
+}
+
+}  // namespace
+
+void MeasureSync(const Trainer& trainer, double exchange_seconds, TrainingRunReport& report) {
+  report.memory = MemoryOfProcess();
+  if (trainer.comm() == nullptr) return;
+  const RankReport mine = {report.seconds, exchange_seconds, report.memory};
+  report.ranks = RankReportsSync(*trainer.comm(), mine);
+  report.memory = LargestMemory(report.ranks);
+  report.groups = GroupsReportOf(trainer);
 }
 
 }  // namespace tessera

@@ -1,23 +1,14 @@
 #ifndef TESSERA_TRAIN_RUN_MEASURE_RANKS_H_
 #define TESSERA_TRAIN_RUN_MEASURE_RANKS_H_
 // Time and memory of the ranks that train, and their groups.
-#include <optional>
-#include <vector>
-
-#include "comm/communicator.h"
 #include "train/run/training_report.h"
 #include "train/trainer.h"
 
 namespace tessera {
 
-// The reports of all ranks, of which this one's is `mine`. Every rank calls.
-std::vector<RankReport> RankReportsSync(Communicator& comm, const RankReport& mine);
-
-// The largest figures of all.
-ProcessMemory LargestMemory(const std::vector<RankReport>& ranks);
-
-// Absent for one sharding group.
-std::optional<GroupsReport> GroupsReportOf(const Trainer& trainer);
+// Adds the memory at the end of a run to its report, and what all ranks measured, of which this one
+// was held up by exchanges for so many of the report's seconds. Every rank calls.
+void MeasureSync(const Trainer& trainer, double exchange_seconds, TrainingRunReport& report);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_RUN_MEASURE_RANKS_H_

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <utility>
 
+#include "comm/leader.h"
 #include "metrics/state/metric_state.h"
 #include "runtime/base/check.h"
 #include "runtime/base/joined.h"
@@ -124,6 +126,18 @@ Tensor Ones(const Tensor& labels) {
   return ones;
 }
 
+// Whether a file has the whole line of this evaluation, as MetricsLog writes it.
+bool HasEvaluation(const std::string& path, const EvaluationPoint& at) {
+  const std::string begin =
+      Format("{{\"phase\":\"eval\",\"epoch\":{},\"step\":{},", at.epoch, at.step);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // a stream would wait
+  std::ifstream lines(path);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(begin) && line.ends_with('}')) return true;
+  return false;
+}
+
 }  // namespace
 
 RecMetricsConfig DefaultTrainingMetrics(const TrainConfig& config) {
@@ -146,6 +160,7 @@ TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
     : ctx_(ctx),
       trainer_(trainer),
       comm_(trainer.comm()),
+      path_(output.json_lines),
       config_(ConfigOf(trainer.config())),
       keys_(TakeKeys(config_, trainer.config())),
       training_(config_, OptionsOf(trainer, true, [this] { return TrainingSeconds(); })) {
@@ -269,6 +284,12 @@ void TrainingMetrics::Write(std::optional<EventFileWriter>& events, MetricsLine 
   if (files_.log) files_.log->Write(line);
   line.metrics["loss"] = line.loss;
   if (events) events->AddScalars(line.step, line.wall_time, line.metrics);
+}
+
+bool TrainingMetrics::HasLineSync(const EvaluationPoint& at) const {
+  const auto has = [&] { return HasEvaluation(path_, at); };
+  if (comm_ == nullptr) return has();
+  return InvokeOnRankAndBroadcastResult(*comm_, 0, "lines of metrics", has);
 }
 
 std::vector<NamedTensor> TrainingMetrics::State() {

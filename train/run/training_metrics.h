@@ -62,6 +62,9 @@ class TrainingMetrics {
   // Writes, with the loss of the evaluation.
   void EndEvaluation(const EvaluationPoint& at, double loss);
 
+  // Whether the file of lines has that of this evaluation. Every rank calls.
+  bool HasLineSync(const EvaluationPoint& at) const;
+
   // For Trainer::Save. Every rank calls.
   std::vector<NamedTensor> State();
 
@@ -89,6 +92,7 @@ class TrainingMetrics {
   Context& ctx_;
   const Trainer& trainer_;
   Communicator* comm_;
+  std::string path_;  // of the file of lines
   RecMetricsConfig config_;
   std::vector<MetricKeys> keys_;                  // that it asks for
   double evaluating_ = 0, evaluation_began_ = 0;  // seconds

@@ -94,9 +94,9 @@ struct EpochReport {
   bool whole = true;      // whether these are all of the epoch, and not those since a resume
   double train_loss = 0;  // mean over the rows, each before it was learned
   double seconds = 0;     // reading, training, evaluation
-  std::optional<EvaluationValues> evaluation;
-  bool best = false;                  // the evaluation is the best so far
-  std::vector<RawIdsReport> raw_ids;  // of tables with managed collision
+  std::optional<EvaluationValues> evaluation = {};
+  bool best = false;                       // the evaluation is the best so far
+  std::vector<RawIdsReport> raw_ids = {};  // of tables with managed collision
 };
 
 // The time and memory of one rank in a run.

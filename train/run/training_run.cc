@@ -34,6 +34,7 @@ class TrainingRun {
     BeginEvaluations();
     if (trainer.comm() != nullptr) options_.stop = StopTogether(*trainer.comm(), options_.stop);
     if (options.metrics.any()) metrics_.emplace(trainer.context(), trainer, options.metrics);
+    if (unwritten_ && metrics_->HasLineSync(*unwritten_)) unwritten_.reset();
     if (options.incremental && !options.checkpoint.empty()) OpenCheckpoints();
     if (!options.checkpoint.empty()) OpenKept();
     if (options.goes_on_there) saved_step_ = trainer.progress().step;
@@ -50,21 +51,12 @@ class TrainingRun {
     report_.seconds = timer_.seconds();
     report_.raw_ids = raw_ids_.ReportSync();
     report_.disk = DiskReportSync(trainer_);
-    MeasureRanks();
+    MeasureSync(trainer_, timer_.exchange_seconds(), report_);
     ReportEvaluations();
     return std::move(report_);
   }
 
  private:
-  void MeasureRanks() {
-    report_.memory = MemoryOfProcess();
-    if (trainer_.comm() == nullptr) return;
-    const RankReport mine = {report_.seconds, timer_.exchange_seconds(), report_.memory};
-    report_.ranks = RankReportsSync(*trainer_.comm(), mine);
-    report_.memory = LargestMemory(report_.ranks);
-    report_.groups = GroupsReportOf(trainer_);
-  }
-
   void OpenCheckpoints() {
     trainer_.TrackChanges();
     const std::string& folder = options_.checkpoint;
@@ -118,10 +110,13 @@ class TrainingRun {
     if (config.evaluation && data_.has_eval_rows()) {
       schedule_.emplace(config, epoch_rows_);
       schedule_->GoOnFrom(trainer_.progress().evaluation, EvaluatedRowsOf(data_));
+    } else if (WritesEvaluations()) {
+      unwritten_ = EvaluationStateFromText(trainer_.progress().evaluation).due;
     }
     trainer_.SetEvaluation("");
   }
 
+  bool WritesEvaluations() const { return options_.metrics.any() && data_.has_eval_rows(); }
   bool StopsEarly() const { return schedule_ && schedule_->stop() != EarlyStop::kNone; }
   bool IsAtEnd() const {
     return trainer_.progress().epoch >= trainer_.config().epochs || StopsEarly();
@@ -134,6 +129,7 @@ class TrainingRun {
 
   // Makes the evaluation that was due where the run that this one goes on from was saved.
   void MakeUpEvaluation() {
+    if (unwritten_) report_.evaluation = Evaluate(*unwritten_);
     if (!schedule_ || !schedule_->due()) return;
     EvaluateDue();
     if (!report_.stopped && StopsEarly()) Save();
@@ -141,13 +137,7 @@ class TrainingRun {
 
   void RunEpoch() {
     const double begin = timer_.seconds(), evaluating = evaluation_seconds_;
-    EpochReport epoch{.epoch = trainer_.progress().epoch + 1,
-                      .rows = 0,
-                      .train_loss = 0,
-                      .seconds = 0,
-                      .evaluation = {},
-                      .best = false,
-                      .raw_ids = {}};
+    EpochReport epoch{.epoch = trainer_.progress().epoch + 1};
     options_.on_epoch_begin(epoch.epoch);
     TrainRows(epoch);
     report_.rows += epoch.rows;
@@ -156,6 +146,7 @@ class TrainingRun {
     if (metrics_) metrics_->OnEpochEnd(epoch.epoch, trainer_.progress().step);
     trainer_.EndEpoch();
     if (schedule_) schedule_->AfterEpoch(trainer_.progress());
+    if (!schedule_ && WritesEvaluations()) unwritten_ = EndOfEpoch();
     Save();  // before the evaluation: what was learned is safe whatever happens there
     EvaluateEpoch();
     if (report_.stopped) return;
@@ -292,6 +283,7 @@ class TrainingRun {
                    "learning rates; {}",
                    trainer_.progress().step, SavedText()));
     if (metrics_) metrics_->EndEvaluation(at, values.loss);
+    unwritten_.reset();
     return values;
   }
 
@@ -317,8 +309,8 @@ class TrainingRun {
   }
 
   void ReportEvaluations() {
+    KeepEvaluations();
     if (!schedule_) return;
-    trainer_.SetEvaluation(schedule_->Text());
     const EvaluationState& state = schedule_->state();
     report_.evaluations = {.all = std::move(evaluations_),
                            .metric = state.metric,
@@ -331,9 +323,14 @@ class TrainingRun {
     return metrics_ ? metrics_->State() : std::vector<NamedTensor>();
   }
 
+  void KeepEvaluations() {
+    const std::string due = unwritten_ ? ToText(EvaluationState{.due = unwritten_}) : "";
+    trainer_.SetEvaluation(schedule_ ? schedule_->Text() : due);
+  }
+
   void SaveWhole(const std::string& path) {
     timer_.Hold([&] {
-      if (schedule_) trainer_.SetEvaluation(schedule_->Text());
+      KeepEvaluations();
       trainer_.Save(path, MetricsState());
     });
   }
@@ -362,7 +359,7 @@ class TrainingRun {
     options_.on_save(saved_step_);
     if (!checkpoints_ && !of_ranks_) return SaveLast();
     timer_.Hold([&] {
-      if (schedule_) trainer_.SetEvaluation(schedule_->Text());
+      KeepEvaluations();
       if (checkpoints_)
         trainer_.Save(*checkpoints_, MetricsState());
       else
@@ -377,6 +374,9 @@ class TrainingRun {
   RawIdsMeter raw_ids_;
   const std::optional<RowRange> epoch_rows_ = data_.EpochRows();
   std::optional<EvaluationSchedule> schedule_;  // absent: only the ends of epochs are evaluated
+  // Without a schedule: the evaluation that the metrics have no line of yet, which checkpoints call
+  // due.
+  std::optional<EvaluationPoint> unwritten_;
   std::vector<EvaluationReport> evaluations_;
   double evaluation_seconds_ = 0;
   int64_t saved_step_ = -1;  // of `checkpoint`; -1: it is not there
