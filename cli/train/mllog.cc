@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <variant>
 
 #include "cli/show/log.h"
@@ -111,8 +112,7 @@ LoggedSchedule LoggedScheduleOf(const std::vector<WarmupStage>& stages) {
 
 }  // namespace
 
-MlLog::MlLog(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
-  if (!file_) throw Error(Format("{}: cannot be written: {}", path, std::strerror(errno)));
+MlLog::MlLog(const std::string& path) : path_(path) {
   Event("cache_clear", "true");
   Start("init_start");
 }
@@ -124,7 +124,14 @@ void MlLog::Write(const char* type, const std::string& key, const std::string& v
       "\"value\": {}, \"metadata\": {{\"file\": {}, \"lineno\": {}{}{}}}}}\n",
       NowMs(), type, key, value, ToJsonText(place.file_name()), place.line(),
       more.empty() ? "" : ", ", more);
-  if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() ||
+  if (file_)
+    WriteText(line);
+  else
+    before_ += line;
+}
+
+void MlLog::WriteText(const std::string& text) {
+  if (!file_ || std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
       std::fflush(file_.get()) != 0)
     throw Error(Format("{}: cannot be written: {}", path_, std::strerror(errno)));
 }
@@ -178,6 +185,8 @@ void MlLog::Optimizer(const TrainConfig& config) {
 }
 
 void MlLog::RunStart(std::optional<int64_t> epoch_rows) {
+  file_.reset(std::fopen(path_.c_str(), "wb"));
+  WriteText(std::exchange(before_, {}));
   Stop("init_stop");
   Start("run_start");
   if (epoch_rows) Event("train_samples", ToJsonText(*epoch_rows));

@@ -74,6 +74,15 @@ has other.log '"opt_name", "value": "adam, tables rowwise_adagrad"'
 lacks other.log opt_adagrad
 has other.log '"status": "success"'
 
+# ---- a start that is refused late leaves an earlier log as it was, and begins none
+cp other.log kept.log
+for log in other.log fresh.log; do
+  fails_saying "memory" train --config small.json --train-rows 0:640 --mllog $log \
+    --memory-limit 1M --quiet
+done
+cmp -s other.log kept.log || fail "a refused start changed the log: $(cat other.log)"
+[ ! -e fresh.log ] || fail "a refused start left a log: $(cat fresh.log)"
+
 # ---- a schedule's steps are in the log where they are those of the log, or a warning says why not
 logged_steps() {  # logged_steps STAGES WARMUP START DECAY
   run 0 train --config small.json --train-rows 0:640 --mllog steps.log --set "optimizer.warmup=$1"
