@@ -157,6 +157,12 @@ void WarnOfDefaultRow(const QuantizeFlags& flags, const serve::ModelSpec& spec) 
                flags.default_row, internal::Joined(tables)));
 }
 
+void WarnOfNewInputs(const QuantizeFlags& flags, bool goes_on) {
+  if (flags.new_inputs && !goes_on)
+    Warn(Format("--new-inputs changes nothing: {} holds no model, which could read other inputs",
+                flags.out));
+}
+
 EvaluationValues ScoresOf(RowScorer scorer, const QuantizeFlags& flags) {
   scorer.CheckHasMetrics("--data");
   const auto source = OpenScoredRows(flags.scored, scorer.inputs(), flags.checkpoint);
@@ -245,6 +251,7 @@ int Quantize(QuantizeFlags& flags) {
   const TrainConfig read_config = serve::ReadConfig(checkpoint, config);
   CheckWritingMemory(checkpoint, read_config, options, there);
   WarnOfRawIds(options.prune, read_config);
+  WarnOfNewInputs(flags, goes_on);
   if (!flags.scored.data.empty()) CheckScoringMemory(checkpoint, config, there);
   if (budget.share > 0 || budget.error > 0)
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);

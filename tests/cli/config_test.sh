@@ -90,6 +90,46 @@ run 0 train --config small.json --train-rows 0:512 --set 'tables[0].state_dtype=
   --set optimizer.sparse.name=adam
 has err "state_dtype f16 of table a beside Adam: second moments"
 
+# idle_of_rule OPTIMIZER SETTING… -- WHY: training warns of these settings of the rule, and of no
+# other.
+idle_of_rule() {
+  run 0 train --config small.json --train-rows 0:512 --set "optimizer.sparse=$1"
+  shift
+  local settings=()
+  while [ "$1" != -- ]; do settings+=("$1") && shift; done
+  for setting in "${settings[@]}"; do
+    has err "the optimizer's $setting of tables a, b changes nothing: $2"
+  done
+  [ "$(grep -c 'changes nothing' err)" -eq ${#settings[@]} ] || fail "$(cat err)"
+}
+counter='"name":"counter_rowwise_adagrad"'
+tail='"tail_id_threshold":3,"tail_id_threshold_is_ratio":true,"adjustment_ub":2,"max_counter":5,
+  "max_counter_update_freq":2,"adjustment_iter":3'
+idle_of_rule "{$counter,$tail}" tail_id_threshold tail_id_threshold_is_ratio adjustment_ub \
+  adjustment_iter max_counter max_counter_update_freq -- "its learning_rate_mode is EQUAL"
+idle_of_rule "{$counter,$tail,\"weight_decay_mode\":\"ADAGRADW\",\"counter_halflife\":-2,
+  \"learning_rate_mode\":\"COUNTER_SGD\"}" learning_rate_mode tail_id_threshold \
+  tail_id_threshold_is_ratio max_counter max_counter_update_freq -- \
+  "its weight_decay_mode ADAGRADW takes the step from the row's count"
+idle_of_rule "{$counter,\"learning_rate_mode\":\"COUNTER_SGD\",\"max_counter\":5,
+  \"max_counter_update_freq\":2}" max_counter max_counter_update_freq -- \
+  "its learning_rate_mode is COUNTER_SGD"
+idle_of_rule "{$counter,\"learning_rate_mode\":\"TAIL_ID_LR_INCREASE\",$tail}" --
+idle_of_rule "{$counter,\"weight_decay_mode\":\"L2\"}" weight_decay_mode -- "its weight_decay is 0"
+idle_of_rule '{"name":"rowwise_rmsprop_ar","min_shrinkage":0.9}' min_shrinkage -- \
+  "its ar_alpha is 0"
+idle_of_rule '{"name":"global_decay_rowwise_adagrad","start_iter":3,"lower_bound":0.3}' \
+  start_iter lower_bound -- "its weight_decay is 0"
+
+echo '{"d": [1,2,3,4,5,6,7,8,9,1,2,3,4], "cat_0": [1, 2], "cat_1": 3, "cat_2": 4, "l": 1}' \
+  >rows.jsonl
+run 0 train --config small.json --data rows.jsonl --dry-run \
+  --set 'data={"format": "jsonl", "dense": [{"name": "d", "size": 13}], "labels": ["l"],
+    "features": [{"name": "cat_0", "keep": "last"},
+                 {"name": "cat_1", "keep": "last", "max_length": 1}]}'
+has err "data.features: keep of feature 'cat_0' changes nothing: it has no max_length"
+[ "$(grep -c 'changes nothing' err)" -eq 1 ] || fail "$(cat err)"
+
 # idle SETTING WHY MANAGED_COLLISION: training warns of the setting of raw ids.
 idle() {
   run 0 train --config small.json --train-rows 0:512 --set "managed_collision=$3"

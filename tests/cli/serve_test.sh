@@ -25,6 +25,9 @@ has err "(tessera quantize --new-inputs allows it)"
 cp -r model other
 run 0 quantize fewer.safetensors -o other --new-inputs
 has out "other: version 3"
+lacks err "changes nothing"
+run 0 quantize fewer.safetensors -o new --new-inputs
+has err "--new-inputs changes nothing: new holds no model"
 
 # ---- scores that are no numbers are counted
 python3 - <<'PYTHON' || fail "cannot damage a checkpoint"
