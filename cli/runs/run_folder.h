@@ -15,9 +15,10 @@
 //   curve.jsonl    a line an evaluation, or without rows for evaluation a line an epoch
 //   loss.json      {"since_line": [{"step", "rows", "loss_sum"}, …]}: the rows that were trained
 //                  after the last line of curve.jsonl, and their loss, as of the last two saves;
-//                  and the rows and epochs so far (cli/train/run_epochs.h)
-//   result.json    the report of --json: rows, epochs and evaluations of all starts, the rest of
-//                  the last one
+//                  and the rows and epochs so far, and counts of data.split
+//                  (cli/train/run_epochs.h)
+//   result.json    the report of --json: rows, epochs, evaluations and counts of data.split of all
+//                  starts, the rest of the last one
 //   last.safetensors, best.safetensors    checkpoints; folders last and best with ranks, and last
 //                                         with --incremental
 #include <cstdint>

@@ -14,7 +14,8 @@ namespace {
 
 using internal::Json;
 
-constexpr char kEpochs[] = "epochs", kUnderWay[] = "under_way", kEvaluations[] = "evaluations";
+constexpr char kEpochs[] = "epochs", kUnderWay[] = "under_way", kEvaluations[] = "evaluations",
+               kSplit[] = "split";
 
 // A document of the folder; null where there is none that can be read.
 Json DocumentIn(const std::string& folder, const char* name) {
@@ -62,9 +63,11 @@ RunEpochs::UnderWay RunEpochs::FromJson(const Json& json) {
           .best = json.at("best").get<bool>()};
 }
 
-void RunEpochs::GoOn(const std::string& folder, const TrainingProgress& from) {
+void RunEpochs::GoOn(const std::string& folder, const TrainingProgress& from, bool has_same_data) {
   Json kept = DocumentIn(folder, kRunLoss);
   if (kept.is_null()) kept = DocumentIn(folder, kRunResult);
+  if (has_same_data && kept.is_object() && kept.contains(kSplit) && kept[kSplit].is_object())
+    split_ = kept[kSplit];
   try {
     for (const Json& epoch : ListIn(kept, kEpochs))
       if (epoch.at("epoch").get<int64_t>() <= from.epoch) ended_.push_back(epoch);
@@ -122,6 +125,8 @@ void RunEpochs::OnEpoch(const EpochReport& epoch) {
   ended_.push_back(std::move(entry));
 }
 
+void RunEpochs::OnSplit(const Json& split) { split_.update(split); }
+
 // A kill may leave the checkpoint of this save or of the one before, of either kind.
 void RunEpochs::OnSave(int64_t step, bool best) {
   std::erase_if(saved_, [&](const UnderWay& one) { return one.best == best && one.step >= step; });
@@ -146,6 +151,7 @@ int64_t RunEpochs::Rows() const {
 void RunEpochs::AddTo(Json& document) const {
   document[kRunRows] = saved_rows_;
   document[kEpochs] = ended_;
+  if (!split_.empty()) document[kSplit] = split_;
   document[kUnderWay] = Json::array();
   for (const UnderWay& one : saved_)
     document[kUnderWay].push_back({{"step", one.step},
@@ -159,6 +165,9 @@ void RunEpochs::AddTo(Json& document) const {
 void RunEpochs::AddTo(Json& report, const std::string& folder) const {
   report[kRunRows] = Rows();
   report[kEpochs] = ended_;
+  if (report.contains(kSplit))
+    for (const auto& [key, value] : split_.items())
+      if (!report[kSplit].contains(key)) report[kSplit][key] = value;
   if (!report.contains(kEvaluations)) return;
   Json all = Json::array();
   const Json& own = report[kEvaluations];

@@ -8,6 +8,7 @@
 //   "under_way": [{"step", "epoch", "rows", "loss_sum", "seconds", "best"}, …]
 //                                           the epoch that goes on, as of the last two saves of
 //                                           the last checkpoint and of the best
+//   "split": {…, "train_rows": N, …}        as in result.json, where the data are split
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,19 +23,22 @@ namespace tessera::cli {
 class RunEpochs {
  public:
   // Takes up what the folder keeps of a run that stands at `from`: in loss.json, or, where that is
-  // missing, in result.json. What is not there, or damaged, is left out.
-  void GoOn(const std::string& folder, const TrainingProgress& from);
+  // missing, in result.json. What is not there, or damaged, is left out, and so are counts of a
+  // split of other data.
+  void GoOn(const std::string& folder, const TrainingProgress& from, bool has_same_data);
 
   void OnStep(const StepReport& step);
   void OnEvaluation(const EvaluationReport& report);
   void OnEpoch(const EpochReport& epoch);
+  // Takes what this start has counted of data.split, as reports have it.
+  void OnSplit(const internal::Json& split);
   // A checkpoint of this step is about to be saved: the last, or the best.
   void OnSave(int64_t step, bool best);
 
   // Adds the keys of loss.json.
   void AddTo(internal::Json& document) const;
-  // Makes "rows", "epochs" and "evaluations" of a report those of the whole run, of whose
-  // evaluations curve.jsonl has those that earlier starts have made.
+  // Makes "rows", "epochs", "evaluations" and the counts of "split" of a report those of the whole
+  // run, of whose evaluations curve.jsonl has those that earlier starts have made.
   void AddTo(internal::Json& report, const std::string& folder) const;
 
  private:
@@ -54,6 +58,7 @@ class RunEpochs {
   UnderWay now_;     // .seconds: of starts before this one
   Stopwatch watch_;  // since the epoch, or this start, began
   std::vector<UnderWay> saved_;
+  internal::Json split_ = internal::Json::object();  // with its counts by any start
   int64_t saved_rows_ = 0;  // Rows() as of the last save of the last checkpoint, else of the best
 };
 

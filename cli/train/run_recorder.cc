@@ -11,6 +11,7 @@
 #include "cli/show/evaluation_report.h"
 #include "cli/show/log.h"
 #include "cli/show/memory_text.h"
+#include "cli/show/split_text.h"
 #include "cli/train/run_flags.h"
 #include "cli/train/train_report.h"
 #include "runtime/base/check.h"
@@ -47,6 +48,7 @@ std::vector<LossSum> ReadLossSums(const std::string& path) {
 RunRecorder::RunRecorder(const TrainFlags& flags)
     : folder_(flags.run),
       goes_on_(ContinuesRun(flags)),
+      has_same_data_(!flags.other_data),
       document_(goes_on_ ? ReadRunDocument(folder_) : NewRunDocument()),
       log_(PathIn(flags.run, kRunLog), "started: " + CommandText()) {}
 
@@ -60,9 +62,10 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
     earlier_.insert_or_assign(point.step, std::move(point.values));
   KeepLinesUpTo(folder_, start.from.step);
   step_ = start.from.step;
+  data_ = &data;
   GoOnWithLossSum(start.from.step);
   if (goes_on_) {
-    epochs_.GoOn(folder_, start.from);
+    epochs_.GoOn(folder_, start.from, has_same_data_);
     WriteLoss();  // before the result that it may be of goes
   }
   fs::remove(PathIn(folder_, kRunResult));
@@ -90,6 +93,13 @@ void RunRecorder::WriteLoss() const {
   Json document = {{kSinceLine, std::move(sums)}};
   epochs_.AddTo(document);
   ReplaceTextFile(PathIn(folder_, kRunLoss), document.dump() + "\n");
+}
+
+// Text is counted in its first whole epoch, which is saved before it is reported.
+void RunRecorder::TakeSplit() {
+  Json counted;
+  AddSplit(data_->split(), data_->split_counts(), counted);
+  if (!counted.is_null()) epochs_.OnSplit(counted["split"]);
 }
 
 void RunRecorder::GoOnWithLossSum(int64_t step) {
@@ -146,6 +156,7 @@ void RunRecorder::Record(TrainingRunOptions& options) {
   options.on_save = [this, then = options.on_save](int64_t step) {
     KeepLossSum(step);
     epochs_.OnSave(step, /*best=*/false);
+    TakeSplit();
     WriteLoss();
     then(step);
   };

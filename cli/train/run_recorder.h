@@ -29,13 +29,14 @@ class RunRecorder {
   explicit RunRecorder(const TrainFlags& flags);
 
   // Writes config.json and the start. Where the run goes on, removes what curve.jsonl and
-  // metrics.jsonl have of later steps, else what an earlier run left.
+  // metrics.jsonl have of later steps, else what an earlier run left. `data` outlives this.
   void Begin(const TrainConfig& config, const DataSets& data, const RunStart& start);
   // Has evaluations, and epochs without one, written to curve.jsonl. run.json notes those of steps
   // that a start before this one has evaluated, to other numbers.
   void Record(TrainingRunOptions& options);
   void End(const TrainingRunReport& report, const TrainingProgress& at);
-  // Makes the report of the training that of the whole run: rows, epochs and evaluations.
+  // Makes the report of the training that of the whole run: rows, epochs, evaluations and
+  // counts of data.split.
   void AddWholeRun(internal::Json& report) const { epochs_.AddTo(report, folder_); }
   // Notes that the start ended by an error, which is in the log then; where no start has begun, it
   // is in run.json, too.
@@ -49,11 +50,13 @@ class RunRecorder {
   void GoOnWithLossSum(int64_t step);
   void AddTrainLoss(int64_t epoch);
   void WriteLoss() const;
+  void TakeSplit();
   void NoteRepeat(const internal::Json& line);
   void EndStart(const std::string& how);
 
   std::string folder_;
-  bool goes_on_;
+  bool goes_on_, has_same_data_;
+  const DataSets* data_ = nullptr;
   internal::Json document_;  // run.json
   RunLog log_;
   bool begun_ = false;

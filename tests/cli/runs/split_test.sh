@@ -57,6 +57,26 @@ json kept/run.json 'd["starts"][0]["data"]["split"]["train_rows"] > 2000'
 [ -e kept/best.safetensors ] || fail "--run kept no best model"
 json kept/config.json 'd["data"]["split"]["seed"] == 4'
 
+# ---- a run of text that was cut off after its first epoch keeps what that epoch has counted
+sed -e '/"shuffle"/d' -e 's/"seed": 4},/"seed": 4}},/' own.json >in_order.json
+in_order=(train --config in_order.json --threads 2 "${text[@]}" --run cut --batch-size 4
+  --set 'metrics={"compute_interval_steps": 1}')
+python3 - "$tessera" "${in_order[@]}" --epochs 1000000 <<'EOF' || fail "SIGTERM: $(cat err)"
+import os, subprocess, sys, time
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=open("err", "w"))
+lines = "cut/metrics.jsonl"
+while not os.path.exists(lines) or '"train","epoch":2' not in open(lines).read():
+  if process.poll() is not None: sys.exit(1)
+  time.sleep(0.01)
+process.terminate()
+sys.exit(process.wait() != 143)
+EOF
+epochs=$(python3 -c 'import json
+print(json.load(open("cut/run.json"))["starts"][0]["stopped"]["epochs"])')
+run 0 "${in_order[@]}" --epochs $((epochs + 1))
+json cut/result.json "d['split'] == $(python3 -c 'import json
+print(json.load(open("text.json"))["split"])')"
+
 # ---- a line of the log with --log-format, for folders before training, for text again after it
 source "$(dirname "$0")/log_lines_lib.sh"
 run 0 "${train[@]}" --data folder --log-format json
