@@ -43,7 +43,7 @@ fi
 
 # ---- -ffast-math, for which some compilers link code that makes small numbers zero at the start
 compile -ffast-math -ffp-contract=off plain_sign.cc -o fast.so
-tessera bench update --plugin fast.so --rule plain_sign $sizes >log 2>&1
+tessera bench update --plugin fast.so --rule plain_sign $sizes >log 2>&1 || true
 grep -qE "plugin fast.so: (loading it changes how|it was compiled to multiply .* or with -ffast)" \
   log || fail "no word about -ffast-math: $(cat log)"
 
