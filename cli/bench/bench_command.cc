@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -103,12 +102,18 @@ std::vector<bench::Measurement> Ranked(const bench::Topic& topic,
   return rows;
 }
 
-// The rows of a run, and those that they are compared with.
+// The rows of a run, and those that they are compared with. They are never destroyed: a thread that
+// ends the command may outlive main, and Finish leaves the mutex locked.
 struct Results {
   bench::BenchRun run;
   std::optional<bench::BenchRun> old;
   std::mutex mutex = {};  // of run's rows, which a thread that ends the command may want
 };
+
+Results& TheResults() {
+  static auto* const results = new Results;
+  return *results;
+}
 
 // Times the points into the results, and prints each one when it is done.
 void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
@@ -282,10 +287,10 @@ std::string FinishEarly(Results& results, const BenchFlags& flags) {
 // Lets a signal end the run after its round; where that takes longer, as the preparation of a case
 // may, what was measured is written without it. Passes of --against, which are processes, are
 // waited for.
-void WatchRun(const std::shared_ptr<Results>& results, const BenchFlags& flags) {
+void WatchRun(const BenchFlags& flags) {
   constexpr int kPatience = 1;  // seconds
   if (flags.IsAgainst()) return WatchForInterrupt();
-  WatchForInterrupt(kPatience, [results, flags] { return FinishEarly(*results, flags); });
+  WatchForInterrupt(kPatience, [flags] { return FinishEarly(TheResults(), flags); });
 }
 
 int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
@@ -300,9 +305,8 @@ int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
   bench::CheckPoints(topic, points);
   CheckPointsMemory(topic, points, flags);
   WarnOfPlugins();
-  const auto results = std::make_shared<Results>();
-  bench::BenchRun& run = results->run;
-  std::optional<bench::BenchRun>& old = results->old;
+  bench::BenchRun& run = TheResults().run;
+  std::optional<bench::BenchRun>& old = TheResults().old;
   old = flags.files.OldRun();
   flags.files.CheckOutputs();
   const AgainstRun against = AgainstRunOf(topic, points, flags);
@@ -312,7 +316,7 @@ int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
          .rounds = flags.Rounds(),
          .rows = {},
          .context = ContextOfRun()};
-  WatchRun(results, flags);
+  WatchRun(flags);
   if (flags.IsAgainst()) CheckAgainst(against);
   if (old) bench::CheckComparable(*old, run);
   std::fputs(Heading(topic, run, points, flags).c_str(), stdout);
@@ -321,11 +325,11 @@ int RunTopic(const bench::Topic& topic, const BenchFlags& flags) {
     if (flags.IsAgainst())
       MeasureInTurn(against, topic, points, flags, old, run);
     else
-      Measure(topic, points, flags, *results);
+      Measure(topic, points, flags, TheResults());
   } catch (...) {
     failure = std::current_exception();
   }
-  const int code = Finish(*results, flags);
+  const int code = Finish(TheResults(), flags);
   if (failure) std::rethrow_exception(failure);
   if (Interrupted()) return InterruptedExit(InterruptSignal());
   return code;
