@@ -13,6 +13,7 @@
 #include "runtime/base/checksums.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/disk_space.h"
+#include "runtime/files/safetensors_dtype.h"
 #include "runtime/files/steady_read.h"
 #include "runtime/json/json_fields.h"
 #include "runtime/json/json_reader.h"
@@ -23,24 +24,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little endian");
 
+using internal::DTypeNamed;
 using internal::Json;
-
-constexpr std::pair<DType, const char*> kNames[] = {
-    {DType::kF32, "F32"}, {DType::kF64, "F64"},  {DType::kF16, "F16"}, {DType::kBF16, "BF16"},
-    {DType::kI8, "I8"},   {DType::kU8, "U8"},    {DType::kI16, "I16"}, {DType::kI32, "I32"},
-    {DType::kI64, "I64"}, {DType::kBool, "BOOL"}};
-
-DType DTypeNamed(const std::string& name) {
-  for (const auto& [dtype, text] : kNames)
-    if (name == text) return dtype;
-  TESSERA_FAIL("dtype '{}' is not one this library has", name);
-}
-
-const char* NameOf(DType dtype) {
-  for (const auto& [candidate, text] : kNames)
-    if (candidate == dtype) return text;
-  TESSERA_FAIL("no safetensors name for {}", dtype);
-}
+using internal::NameOf;
 
 Json ParseHeader(const std::string& text) {
   try {
@@ -152,14 +138,14 @@ int64_t BytesOf(const StreamedTensor& tensor) {
 }
 
 // Throws Error that shows the entry with a name or text that is not UTF-8.
-std::string TextOf(const nlohmann::json& header) {
+std::string TextOf(const Json& header) {
   try {
     return header.dump();
-  } catch (const nlohmann::json::type_error&) {
+  } catch (const Json::type_error&) {
     for (const auto& [name, entry] : header.items()) {
-      const nlohmann::json one = {{name, entry}};
-      const std::string shown = one.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-      if (shown != one.dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore))
+      const Json one = {{name, entry}};
+      const std::string shown = one.dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (shown != one.dump(-1, ' ', false, Json::error_handler_t::ignore))
         throw Error(Format("names and metadata must be UTF-8, got {}", shown));
     }
     throw;

@@ -3,12 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cerrno>
-#include <cstring>
 #include <map>
 
 #include "bench/harness/sweep.h"
 #include "runtime/base/check.h"
+#include "tests/bench/harness/fake_topic.h"
 
 namespace tessera::bench {
 namespace {
@@ -17,68 +16,6 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
-
-constexpr int64_t kSmallFlush = 1 << 16;  // bytes: nothing here needs cold caches
-
-// Two contenders and a limit that note that they ran.
-struct Fake {
-  std::vector<std::string> log;
-  Topic topic = {.name = "fake",
-                 .help = "",
-                 .limit = "nothing",
-                 .axes = {{"dim", {"16"}, ""}},
-                 .suites = {},
-                 .make = [this](Context& ctx, const Point& point) { return Make(ctx, point); }};
-  int threads = 0, fail_in_round = -1;
-  bool warm = false;
-  std::function<void()> check = [this] { log.push_back("check"); };
-
-  Contender Noting(const std::string& name) {
-    return {name, [this, name](int round) {
-              log.push_back(name + std::to_string(round));
-              if (round == fail_in_round) throw Error("no such row");
-            }};
-  }
-
-  Work Make(Context& ctx, const Point& point) {
-    point.Text("dim");
-    threads = ctx.threads().threads();
-    Work work;
-    work.check = check;
-    work.contenders = {Noting("a"), Noting("b")};
-    work.contenders[0].before = [this](int round) {
-      log.push_back("before" + std::to_string(round));
-    };
-    work.limit = Noting("limit");
-    work.bytes = 100;
-    work.items = 7;
-    work.item = "rows";
-    work.facts = {{"known", 1}};
-    work.facts_after = [this] {
-      return std::vector<std::pair<std::string, double>>{{"calls", log.size()}};
-    };
-    work.warm = warm;
-    return work;
-  }
-
-  std::vector<Measurement> Run(SweepOptions options, const AxisValues& flags = {}) {
-    std::vector<Measurement> all;
-    options.flush_bytes = kSmallFlush;
-    options.rows = [&](const std::vector<Measurement>& rows) {
-      all.insert(all.end(), rows.begin(), rows.end());
-    };
-    RunPoints(topic, PointsOf(topic, "", flags), options);
-    return all;
-  }
-  std::string ErrorOf(const SweepOptions& options) {
-    try {
-      Run(options, {{"threads", {"1"}}});
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  }
-};
 
 TEST(RunPointsTest, ChecksOnceThenContendersTakeTurns) {
   Fake fake;
@@ -284,54 +221,6 @@ TEST(RunPointsTest, WithoutALimitThereIsNoShare) {
   const std::vector<Measurement> rows = fake.Run({.rounds = 1});
   EXPECT_FALSE(rows[0].HasLimit());
   EXPECT_EQ(rows[0].Share(), 0);
-}
-
-// A kernel of one thread, one event and seven counts between two reads.
-class SevenCounts : public PerfSystem {
- public:
-  int error = 0;
-
-  int Open(const perf_event_attr&, int, int, int) override { return -error; }
-  int64_t Read(int, void* to, size_t bytes) override {
-    ++reads_;
-    const uint64_t values[] = {1, reads_, reads_, 7 * reads_};
-    std::memcpy(to, values, bytes);
-    return static_cast<int64_t>(bytes);
-  }
-  void Close(int) override {}
-  std::vector<int> Threads() override { return {1}; }
-  std::string Paranoid() override { return "2"; }
-
- private:
-  uint64_t reads_ = 0;
-};
-
-TEST(RunPointsTest, CountersAreFactsOfCallsBesideTheTimedOnes) {
-  Fake fake;
-  SevenCounts system;
-  CallCounters counters(system, {{{"cycles"}}});
-  const std::vector<Measurement> rows =
-      fake.Run({.rounds = 1, .counters = &counters}, {{"threads", {"1"}}});
-  for (const Measurement& row : rows) {
-    EXPECT_EQ(row.facts.back(), std::pair(std::string("cycles"), 7.0));
-    EXPECT_EQ(row.seconds.size(), 1u);
-  }
-}
-
-TEST(RunPointsTest, CountersThatThereAreNotAreANote) {
-  Fake fake;
-  SevenCounts system;
-  system.error = ENOENT;
-  CallCounters counters(system, {{{"cycles"}}});
-  std::vector<std::string> notes;
-  const auto note = [&](const std::string& name, const std::string& text) {
-    notes.push_back(name + ": " + text);
-  };
-  const auto rows = fake.Run({.rounds = 1, .counters = &counters, .note = note},
-                             {{"dim", {"1", "2"}}, {"threads", {"1"}}});
-  ASSERT_EQ(rows.size(), 4u);
-  EXPECT_EQ(rows[0].facts.back().first, "calls") << "no invented zeros";
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("counters: not counted: cycles: ENOENT")));
 }
 
 TEST(RunPointsTest, DetailsAreAskedForWhereTheyAreWanted) {
