@@ -23,6 +23,8 @@ void WritePieces(Context& ctx, const Tensor& tensor, const std::function<void(vo
 class HostCopy {
  public:
   HostCopy(Context& ctx, const Tensor& tensor);
+  // Whether Wait would return at once.
+  bool there() const { return there_.done(); }
   const Tensor& Wait() const {
     there_.Sync();
     return host_;

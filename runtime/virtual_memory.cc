@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "runtime/base/division.h"
+#include "runtime/device/dispatch.h"
+#include "runtime/device/mapped_memory.h"
 #include "runtime/device/page_color.h"
 
 namespace tessera {
@@ -87,6 +89,23 @@ int64_t ResidentBytes(const Tensor& tensor) {
     at += bytes;
   }
   return pages * page;
+}
+
+ReservedTensor::ReservedTensor(Context& ctx, const Shape& shape, DType dtype) {
+  const int64_t bytes = shape.numel() * SizeOf(dtype);
+  OnlyOnCuda(ctx.device(), [&](auto on) {
+    if (bytes >= kMappedFrom) mapped_ = internal::ReserveMemory(on, ctx.device(), bytes);
+  });
+  if (mapped_ != nullptr)
+    whole_ = Tensor::EmptyIn(ctx, *mapped_, shape, dtype);
+  else
+    whole_ = ctx.device() == Device::Cpu() ? EmptyInVirtualMemory(shape, dtype)
+                                           : Tensor::Empty(ctx, shape, dtype);
+}
+
+Tensor ReservedTensor::Rows(int64_t rows) const {
+  if (mapped_ != nullptr && rows > 0) mapped_->Extend(whole_.nbytes() / whole_.dim(0) * rows);
+  return whole_.Rows(0, rows);
 }
 
 }  // namespace tessera

@@ -77,9 +77,9 @@ struct BaseEmbeddingConfig {
   CacheConfig cache = {};  // under kManagedCaching
   // Rows come into use one after another (TableRows::SetInUse), num_embeddings at
   // most; other ids add nothing. Rows and states lie in addresses reserved for all of them, and
-  // take memory as they come into use; on a GPU they take it all at once. Start values depend on
-  // seed, table, row and step alone (embedding/table/new_row_init.h): an init_fn is given a row at
-  // a time. Not for the rule Dense, an index_remap or kManagedCaching.
+  // take memory as they come into use (ReservedTensor says how a GPU's does). Start values depend
+  // on seed, table, row and step alone (embedding/table/new_row_init.h): an init_fn is given a row
+  // at a time. Not for the rule Dense, an index_remap or kManagedCaching.
   // Over ranks all rows are there from the start, with the values of a table that does not grow,
   // and take memory on a CPU when a batch first names them: weight() is refused there. A table with
   // a cache or an init_fn, or of a rule that is Dense, None or works on whole tables

@@ -82,6 +82,9 @@ void CheckGrowingIndexOptions(const GrowingIndexOptions& o) {
                 "growing index {}: sketch_bytes {}; expected 0 to 2^40", o.name, o.sketch_bytes);
   TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::SketchLines::kMaxCounted,
                 "growing index {}: admit_after {}; expected 1 to 255", o.name, o.admit_after);
+  if (o.shared_rows < 1 || o.shared_rows >= int64_t{1} << 32)
+    throw Error(Format("growing index {}: shared_rows {}; expected at least 1 and below 2^32",
+                       o.name, o.shared_rows));
   if (o.max_bytes > 0)
     TESSERA_CHECK(o.max_rows == 0, "growing index {}: max_rows {} and max_bytes {}; expected one",
                   o.name, o.max_rows, o.max_bytes);

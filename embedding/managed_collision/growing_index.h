@@ -29,6 +29,7 @@
 // and none on the CPU may follow but LoadStateDict. Insert does not wait for the GPU; the
 // numbers of rows do after it.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@
 #include "embedding/managed_collision/index/index_search.h"
 #include "embedding/managed_collision/mch_managed_collision_module.h"
 #include "runtime/named_parameter.h"
+#include "runtime/staging.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
@@ -167,6 +169,8 @@ class GrowingIndex {
   Inserted InsertOnDevice(Context& ctx, const Tensor& ids);
   // Reads the numbers that a GPU has changed.
   void SettleSync() const;
+  // Lowers the most rows that a GPU may have, if a count of them has come by now.
+  void HearOfRows();
   Columns ReadDevice() const;
   internal::FrequencySketch ReadSketch() const;
   int64_t DeviceBytes() const;
@@ -187,6 +191,12 @@ class GrowingIndex {
   int64_t now_ = 0;
   int64_t may_look_until_ = 0;                             // in this call
   mutable std::shared_ptr<internal::GrowingRows> device_;  // once a GPU has asked
+  // A GPU's numbers on their way, and the ids that it was given since.
+  struct Report {
+    HostCopy numbers;
+    int64_t given_since = 0;
+  };
+  mutable std::optional<Report> report_;
 };
 
 }  // namespace tessera

@@ -57,13 +57,28 @@ Tensor GrowingIndex::FindOnDevice(Context& ctx, const Tensor& ids) const {
 GrowingIndex::Inserted GrowingIndex::InsertOnDevice(Context& ctx, const Tensor& ids) {
   MoveTo(ctx);
   if (ids.numel() == 0) return {Tensor::Empty(ctx, {0}, DType::kI64), {}, {}};
+  HearOfRows();
   internal::GrowingInserted inserted;
   OnlyOnCuda(ctx.device(), [&](auto on) {
     const internal::GrowingCall call = {options_.score, options_.max_rows, options_.admit_after,
                                         now_, internal::MayLookAt(ids.numel())};
     inserted = internal::InsertGrowing(on, ctx, device_.get(), ids, call);
   });
+  if (report_)
+    report_->given_since += ids.numel();
+  else
+    report_ = {HostCopy(ctx, device_->numbers)};
   return {inserted.rows, {}, {}, inserted.given};
+}
+
+// The host never waits for a count: it knows of a step's rows some steps later, and counts an id a
+// row until then.
+void GrowingIndex::HearOfRows() {
+  if (!report_ || !report_->numbers.there()) return;
+  const auto told =
+      NumbersOf<internal::GrowingNumbers>(report_->numbers.Wait().ToVector<int64_t>());
+  device_->most_rows = std::min(device_->most_rows, told.num_rows + report_->given_since);
+  report_.reset();
 }
 
 void GrowingIndex::Inserted::ReadSync() {
@@ -92,6 +107,7 @@ void GrowingIndex::SettleSync() const {
   device_->most_rows = num_rows_;
   device_->most_erased = numbers.erased;
   device_->changed = false;
+  report_.reset();
 }
 
 int64_t GrowingIndex::DeviceBytes() const { return device_ == nullptr ? 0 : device_->bytes(); }

@@ -24,18 +24,10 @@ Tensor Joined(Context& ctx, std::span<const Tensor> features) {
   return all;
 }
 
-int64_t SharedRowsOf(const GrowingIndexOptions& options) {
-  const int64_t rows = options.shared_rows;
-  if (rows < 1 || rows >= int64_t{1} << 32)
-    throw Error(Format("growing index {}: shared_rows {}; expected at least 1 and below 2^32",
-                       options.name, rows));
-  return rows;
-}
-
 }  // namespace
 
 GrowingManagedCollisionModule::GrowingManagedCollisionModule(GrowingIndexOptions options)
-    : shared_rows_(SharedRowsOf(options)), index_(std::move(options)) {}
+    : shared_rows_(options.shared_rows), index_(std::move(options)) {}
 
 Tensor GrowingManagedCollisionModule::RowsOf(Context& ctx, const Tensor& ids, bool training) {
   Tensor rows;

@@ -9,8 +9,8 @@
 //   sketch              u8 [64 lines]    with admit_after above 1: a FrequencySketch's counters
 //
 // An id's first slot is its hash mod 2^k, then the next ones in turn, up to an empty one. Erased
-// slots are taken again; when a quarter of all may be erased, all rows are entered anew. Memory is
-// that of the cap from the first use on.
+// slots are taken again; when a quarter of all may be erased, all rows are entered anew. Memory of
+// the index, 32 to 40 bytes a row, is that of the cap from the first use on.
 //
 // Rows, evictions and states are the CPU's. All that decides about the next row lies on the GPU, so
 // the host waits for nothing.

@@ -162,8 +162,8 @@ std::shared_ptr<RowCache> MakeCache(Context& ctx, const EmbeddingTable& table) {
 }  // namespace
 
 void EmbeddingTable::ShowRows(int64_t rows) {
-  weight = reserved[0].Rows(0, rows);
-  for (size_t s = 0; s < states.size(); ++s) states[s].tensor = reserved[s + 1].Rows(0, rows);
+  weight = reserved[0].Rows(rows);
+  for (size_t s = 0; s < states.size(); ++s) states[s].tensor = reserved[s + 1].Rows(rows);
 }
 
 void EmbeddingTable::SetRowsInUse(Context& ctx, int64_t rows) {
@@ -252,26 +252,30 @@ void EmbeddingTable::ResetRows(Context& ctx, const Tensor& ids, bool initial) {
 
 namespace {
 
-// Memory for all rows, none of which is in use.
-Tensor ReservedRows(Context& ctx, const BaseEmbeddingConfig& c, const Shape& shape, DType dtype) {
-  return ctx.device() == Device::Cpu() ? EmptyInVirtualMemory(shape, dtype)
-                                       : EmptyAt(ctx, c.location, shape, dtype);
+// Makes a part with addresses for all rows, none of which is in use.
+ReservedTensor ReservedPart(Context& ctx, const BaseEmbeddingConfig& c, const Shape& shape,
+                            DType dtype) {
+  if (ctx.device() == Device::Cpu() || c.location == EmbeddingLocation::kDevice)
+    return {ctx, shape, dtype};
+  return ReservedTensor(EmptyAt(ctx, c.location, shape, dtype));
 }
 
 // Weight and states, filled unless their rows come later; without memory where something else gives
 // it to them.
-std::vector<Tensor> MakeParts(Context& ctx, const BaseEmbeddingConfig& c, bool on_use) {
+std::vector<ReservedTensor> MakeParts(Context& ctx, const BaseEmbeddingConfig& c, bool on_use) {
   const Shape whole = {c.num_embeddings, c.embedding_dim};
   const bool elsewhere = c.location == EmbeddingLocation::kDisk || on_use;
-  std::vector<Tensor> parts = {c.growing   ? ReservedRows(ctx, c, whole, c.data_type)
-                               : elsewhere ? ShapeOnly(ctx, whole, c.data_type)
-                                           : PlacedRows(ctx, c)};
+  std::vector<ReservedTensor> parts;
+  const auto add = [&](const Shape& shape, DType dtype, const auto& filled) {
+    parts.push_back(c.growing   ? ReservedPart(ctx, c, shape, dtype)
+                    : elsewhere ? ReservedTensor(ShapeOnly(ctx, shape, dtype))
+                                : ReservedTensor(filled()));
+  };
+  add(whole, c.data_type, [&] { return PlacedRows(ctx, c); });
   for (const StateSpec& spec : RuleStates(c.optimizer)) {
     const Shape shape = spec.per_row ? Shape{c.num_embeddings} : whole;
     const DType dtype = spec.counts ? DType::kF32 : c.state_type;
-    parts.push_back(c.growing   ? ReservedRows(ctx, c, shape, dtype)
-                    : elsewhere ? ShapeOnly(ctx, shape, dtype)
-                                : ZerosAt(ctx, c.location, shape, dtype));
+    add(shape, dtype, [&] { return ZerosAt(ctx, c.location, shape, dtype); });
   }
   return parts;
 }
@@ -287,7 +291,9 @@ EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, Pool
   if (on_use) table.config.growing = false;
   table.pooling = pooling;
   const BaseEmbeddingConfig& c = table.config;
-  std::vector<Tensor> parts = MakeParts(ctx, c, on_use);
+  std::vector<ReservedTensor> reserved = MakeParts(ctx, c, on_use);
+  std::vector<Tensor> parts;
+  for (const ReservedTensor& part : reserved) parts.push_back(part.whole());
   if (c.location == EmbeddingLocation::kDisk) table.disk = MakeDiskTable(ctx, c, parts, io);
   if (on_use) {
     table.on_use = std::make_shared<RowsOnUse>(parts, StartOf(ctx, c));
@@ -299,7 +305,7 @@ EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, Pool
     table.states.push_back({std::string(specs[s].name), parts[s + 1]});
   if (c.growing) {
     table.start_seed = ctx.random().seed() + HashOf(c.name);
-    table.reserved = std::move(parts);
+    table.reserved = std::move(reserved);
     table.ShowRows(0);
   }
   table.cache = MakeCache(ctx, table);

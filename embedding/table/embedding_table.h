@@ -12,6 +12,7 @@
 #include "embedding/update/update.h"
 #include "runtime/autograd.h"
 #include "runtime/device/scratch_pool.h"
+#include "runtime/virtual_memory.h"
 
 namespace tessera {
 
@@ -32,8 +33,8 @@ struct EmbeddingTable {
   RowGradients row_gradients;          // only where the rule is None
   int64_t iter = 0;                    // training forwards: t of the rule
   uint64_t rounding_seed = 0;
-  uint64_t start_seed = 0;       // of a growing table's rows that come into use later
-  std::vector<Tensor> reserved;  // of a growing table: weight and states of all E rows
+  uint64_t start_seed = 0;               // of a growing table's rows that come into use later
+  std::vector<ReservedTensor> reserved;  // of a growing table: weight and states of all E rows
   // After StartRows, until somebody asks: number of rows in use, [1] i64, less some.
   Tensor unread_in_use;
   int64_t unread_less = 0;

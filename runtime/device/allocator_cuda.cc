@@ -24,8 +24,7 @@ class DevicePool final : public Allocator {
     // millisecond a step.
     uint64_t keep = UINT64_MAX;
     TESSERA_CUDA_CHECK(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
-    const char* peers = std::getenv("TESSERA_PEER_ACCESS");
-    if (peers == nullptr || std::string_view(peers) != "0") LetPeersIn();
+    LetPeersIn();
   }
 
   void* Allocate(int64_t bytes, const Stream& stream) override {
@@ -67,14 +66,9 @@ class DevicePool final : public Allocator {
   // A pool's memory is its device's alone until others are given access. NCCL, whose ranks may be
   // threads of this process, lets devices read each other's tensors.
   void LetPeersIn() {
-    int count = 0;
-    TESSERA_CUDA_CHECK(cudaGetDeviceCount(&count));
-    for (int peer = 0; peer < count; ++peer) {
-      int can = 0;
-      if (peer != device_.index)
-        TESSERA_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, peer, device_.index));
-      if (can == 0) continue;
-      const cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, peer},
+    for (const int user : UsersOf(device_)) {
+      if (user == device_.index) continue;
+      const cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, user},
                                         cudaMemAccessFlagsProtReadWrite};
       TESSERA_CUDA_CHECK(cudaMemPoolSetAccess(pool_, &access, 1));
     }
@@ -230,6 +224,20 @@ T& OfDevice(Device device) {
 }
 
 }  // namespace
+
+std::vector<int> UsersOf(Device device) {
+  std::vector<int> users = {device.index};
+  const char* peers = std::getenv("TESSERA_PEER_ACCESS");
+  if (peers != nullptr && std::string_view(peers) == "0") return users;
+  int count = 0;
+  TESSERA_CUDA_CHECK(cudaGetDeviceCount(&count));
+  for (int peer = 0; peer < count; ++peer) {
+    int can = 0;
+    if (peer != device.index) TESSERA_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, peer, device.index));
+    if (can != 0) users.push_back(peer);
+  }
+  return users;
+}
 
 Allocator& DeviceAllocator(OnCuda, Device device) { return OfDevice<DevicePool>(device); }
 

@@ -3,6 +3,8 @@
 // Calls of CUDA's runtime, checked. Private: for .cu files and *_cuda.cc.
 #include <cuda_runtime.h>
 
+#include <vector>
+
 #include "runtime/base/check.h"
 #include "runtime/device/device.h"
 #include "runtime/device/stream.h"
@@ -26,6 +28,9 @@ namespace tessera::internal {
 void LogCudaError(cudaError_t error, const char* call) noexcept;
 // Makes `device` the one that following CUDA calls of this host thread use.
 void UseDevice(Device device);
+// The devices that may use this one's memory, by their numbers: itself, and its peers unless
+// TESSERA_PEER_ACCESS=0.
+std::vector<int> UsersOf(Device device);
 inline cudaStream_t CudaStream(const Stream& stream) {
   return static_cast<cudaStream_t>(stream.handle());
 }

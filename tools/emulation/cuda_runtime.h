@@ -271,6 +271,15 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise ad
                           cudaMemLocation location);
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMemGetInfo(size_t* available, size_t* total);
+// Functions of the driver (cuda.h), by name.
+constexpr unsigned long long cudaEnableDefault = 0;
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1
+};
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,
+                                             unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult* result);
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToDevice = 1,

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "tools/emulation/emulation.h"
+#include "tools/emulation/mapped.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -47,7 +48,7 @@ class Arena {
 
   void* Allocate(int64_t bytes) {
     const int64_t size = RoundUp(bytes, kAlign) + kRedZone;
-    if (in_use_ + bytes > limit) return nullptr;
+    if (DeviceBytesInUse() + bytes > limit) return nullptr;
     const auto place =
         std::find_if(free_.begin(), free_.end(), [&](const auto& f) { return f.second >= size; });
     if (place == free_.end()) return nullptr;
@@ -103,11 +104,6 @@ class Arena {
   struct Used {
     int64_t bytes, size;
   };
-  void FillFresh(char* p, int64_t bytes) {
-    const uint64_t pattern = kFreshPatterns[allocations_++ % std::size(kFreshPatterns)];
-    for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(sizeof pattern))
-      std::memcpy(p + i, &pattern, static_cast<size_t>(std::min<int64_t>(8, bytes - i)));
-  }
   void MergeFree(int64_t offset, int64_t length) {
     const auto next = free_.find(offset + length);
     if (next != free_.end()) {
@@ -127,7 +123,6 @@ class Arena {
 
   char* base_;
   int64_t top_ = 0, in_use_ = 0;
-  size_t allocations_ = 0;
   std::map<int64_t, int64_t> free_;
   std::map<int64_t, Used> used_;
 };
@@ -155,10 +150,21 @@ Allocation PinnedAt(const void* pointer) {
 }  // namespace
 
 DeviceAccess::DeviceAccess() {
-  if (access_depth++ == 0) TheArena().Open();
+  if (access_depth++ != 0) return;
+  TheArena().Open();
+  OpenMapped();
 }
 DeviceAccess::~DeviceAccess() {
-  if (--access_depth == 0) TheArena().Close();
+  if (--access_depth != 0) return;
+  TheArena().Close();
+  CloseMapped();
+}
+
+void FillFresh(char* p, int64_t bytes) {
+  static size_t fills = 0;
+  const uint64_t pattern = kFreshPatterns[fills++ % std::size(kFreshPatterns)];
+  for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(sizeof pattern))
+    std::memcpy(p + i, &pattern, static_cast<size_t>(std::min<int64_t>(8, bytes - i)));
 }
 
 void* AllocateDevice(int64_t bytes) {
@@ -169,8 +175,8 @@ void FreeDevice(void* pointer) {
   const DeviceAccess access;
   TheArena().Free(pointer);
 }
-bool IsDevice(const void* pointer) { return TheArena().Contains(pointer); }
-int64_t DeviceBytesInUse() { return TheArena().in_use(); }
+bool IsDevice(const void* pointer) { return TheArena().Contains(pointer) || IsReserved(pointer); }
+int64_t DeviceBytesInUse() { return TheArena().in_use() + MappedBytes(); }
 int64_t DeviceBytesLimit() { return TheArena().limit; }
 void SetMemoryLimit(int64_t bytes) { TheArena().limit = bytes; }
 
@@ -188,7 +194,8 @@ void FreePinned(void* pointer) {
 bool IsPinned(const void* pointer) { return PinnedAt(pointer).bytes > 0; }
 
 Allocation AllocationAt(const void* pointer) {
-  return IsDevice(pointer) ? TheArena().At(pointer) : PinnedAt(pointer);
+  if (TheArena().Contains(pointer)) return TheArena().At(pointer);
+  return IsReserved(pointer) ? MappedAt(pointer) : PinnedAt(pointer);
 }
 
 }  // namespace cuda_emulation

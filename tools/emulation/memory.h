@@ -19,6 +19,9 @@ class DeviceAccess {
 // (i64) and 1.0 (f32).
 inline constexpr uint64_t kFreshPatterns[] = {0xcdcdcdcdcdcdcdcd, 1, 0x3f8000003f800000};
 
+// Fills memory with one of them, another each time.
+void FillFresh(char* p, int64_t bytes);
+
 // Returns nullptr if there is none.
 void* AllocateDevice(int64_t bytes);
 // Throws std::logic_error if something wrote past the end.

@@ -148,6 +148,7 @@ void ExpectTheCpusBits(Device device, const std::vector<Case>& cases) {
 TEST_P(RawIdStepsTest, OfAGrowingTableHaveTheCpusBits) {
   const std::vector<Case> cases = {
       {"free rows", {.max_rows = 3000}},
+      {"memory that is mapped", {.max_rows = 3'000'000}},
       {"evictions", {.max_rows = 30, .score = MchEviction::kLfu, .shared_rows = 3}},
       {"one row", {.max_rows = 1}},
       {"batches of more ids than rows",
