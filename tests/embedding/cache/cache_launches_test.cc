@@ -1,6 +1,8 @@
 // The launches and allocations of a training step of cached tables, as the emulator counts them.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "embedding/table_batched_embedding.h"
 #include "runtime/device/allocator.h"
 #include "runtime/ops/arithmetic.h"
@@ -87,7 +89,8 @@ TEST_F(CacheLaunchesTest, NoMoreForManyTablesThanForOne) {
   const Counts one = OfCaches(1), four = OfCaches(4), many = OfCaches(26);
   std::printf("1 table: %ld launches, %ld allocations; 4: %ld, %ld; 26: %ld, %ld\n", one.launches,
               one.allocations, four.launches, four.allocations, many.launches, many.allocations);
-  EXPECT_LE(one.launches, 9);
+  // Calls of CUB are launches of their own: one each on the emulator, more of CUB's own.
+  EXPECT_LE(one.launches, std::getenv("COMPILED_KERNELS") != nullptr ? 14 : 9);
   EXPECT_LE(one.allocations, 6);
   EXPECT_EQ(four.launches, one.launches);
   EXPECT_EQ(four.allocations, one.allocations);
