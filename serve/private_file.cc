@@ -1,8 +1,6 @@
 #include "serve/private_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +8,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/files/mapping_faults.h"
+#include "runtime/files/regular_file.h"
 
 namespace tessera::serve {
 namespace {
@@ -21,14 +20,8 @@ constexpr int kFlags = MAP_PRIVATE | MAP_NORESERVE;
 }  // namespace
 
 PrivateFile::PrivateFile(const std::string& path) : path_(path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat info = {};
-  if (file < 0 || fstat(file, &info) != 0) {
-    const int reason = errno;
-    if (file >= 0) close(file);
-    throw Error(Format("{}: cannot be read: {}", path, std::strerror(reason)));
-  }
-  file_ = std::make_shared<const OpenedFile>(file, static_cast<int64_t>(info.st_size));
+  const auto [file, bytes] = OpenRegularFile(path);
+  file_ = std::make_shared<const OpenedFile>(file, bytes);
 }
 
 std::shared_ptr<void> PrivateFile::Map(int64_t offset, int64_t count, int64_t reserved) const {

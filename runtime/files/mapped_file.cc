@@ -10,6 +10,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/files/mapping_faults.h"
+#include "runtime/files/regular_file.h"
 
 namespace tessera {
 namespace {
@@ -18,22 +19,10 @@ namespace {
   throw Error(Format("{}: {}: {}", path, what, std::strerror(reason)));
 }
 
-// The file and its size; a folder is none.
-std::pair<int, int64_t> OpenToRead(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) ThrowErrno(path, "cannot be read", errno);
-  struct stat info;
-  const bool known = fstat(file, &info) == 0;
-  const int reason = known ? EISDIR : errno;
-  if (known && !S_ISDIR(info.st_mode)) return {file, static_cast<int64_t>(info.st_size)};
-  close(file);
-  ThrowErrno(path, "cannot be read", reason);
-}
-
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path, bool watched) : MappedFile("", -1, 0, Use::kRead) {
-  const auto [file, bytes] = OpenToRead(path);
+  const auto [file, bytes] = OpenRegularFile(path);
   *this = MappedFile(path, file, bytes, watched ? Use::kWatched : Use::kRead);
 }
 

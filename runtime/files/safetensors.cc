@@ -13,6 +13,7 @@
 #include "runtime/base/checksums.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/disk_space.h"
+#include "runtime/files/regular_file.h"
 #include "runtime/files/safetensors_dtype.h"
 #include "runtime/files/steady_read.h"
 #include "runtime/json/json_fields.h"
@@ -224,6 +225,10 @@ void WriteOpened(std::FILE* file, StreamedSafetensors content,
   TESSERA_CHECK(std::fflush(file) == 0, "{}", std::strerror(errno));
 }
 
+std::FILE* OpenPath(const std::string& path) {
+  return fdopen(OpenRegularFile(path).descriptor, "rb");
+}
+
 // A stream over no bytes is an error by itself.
 std::FILE* OpenBytes(std::string_view bytes, const std::string& name) {
   TESSERA_CHECK(!bytes.empty(), "{}: it is empty", name);
@@ -244,8 +249,7 @@ StreamedSafetensors AllStreamed(Context& ctx, const std::string& path, const Saf
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::string& path)
-    : SafetensorsFile(path, std::fopen(path.c_str(), "rb")) {}
+SafetensorsFile::SafetensorsFile(const std::string& path) : SafetensorsFile(path, OpenPath(path)) {}
 
 SafetensorsFile::SafetensorsFile(std::string_view bytes, const std::string& name)
     : SafetensorsFile(name, OpenBytes(bytes, name)) {}

@@ -76,7 +76,8 @@ class NormalizeRowsFunction final : public Function {
 
 Variable LayerNorm(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias,
                    float eps) {
-  TESSERA_CHECK(x && x.rank() >= 1 && x.dim(-1) > 0, "LayerNorm of a tensor {}", x.value().shape());
+  if (!x) throw Error("LayerNorm: the input is undefined");
+  TESSERA_CHECK(x.rank() >= 1 && x.dim(-1) > 0, "LayerNorm of a tensor {}", x.value().shape());
   TESSERA_CHECK(eps >= 0, "LayerNorm: eps {}; expected a number of 0 or more", eps);
   CheckDevice(ctx, "LayerNorm", x.value(), weight.value(), bias.value());
   const int64_t dim = x.dim(-1), rows = x.value().numel() / dim;

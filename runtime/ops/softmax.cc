@@ -45,7 +45,8 @@ internal::RowLengths CheckedLengths(const Tensor& lengths, int64_t rows, int64_t
 }  // namespace
 
 Variable Softmax(Context& ctx, const Variable& x, const Tensor& lengths) {
-  TESSERA_CHECK(x && x.rank() >= 1 && x.dim(-1) > 0 && x.value().dtype() == DType::kF32,
+  if (!x) throw Error("Softmax: the input is undefined");
+  TESSERA_CHECK(x.rank() >= 1 && x.dim(-1) > 0 && x.value().dtype() == DType::kF32,
                 "Softmax of a tensor {}", x.value().shape());
   CheckDevice(ctx, "Softmax", x.value(), lengths);
   const Tensor in = x.value().Contiguous(ctx);

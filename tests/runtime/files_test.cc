@@ -1,11 +1,13 @@
 #include "runtime/files/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "runtime/base/check.h"
+#include "runtime/files/regular_file.h"
 #include "tests/testing/error_of.h"
 
 namespace tessera {
@@ -31,6 +33,22 @@ TEST(Files, ErrorsNameTheFile) {
             "/nowhere/x: cannot be opened: No such file or directory");
   EXPECT_NE(ErrorOf([&] { ReadTextFile(folder); }).find("cannot be read"), std::string::npos);
   SyncFolder(folder);
+}
+
+TEST(Files, WhatIsReadAtAnyPlaceIsAFile) {
+  const std::string folder = ::testing::TempDir(), pipe = PathIn(folder, "pipe"),
+                    file = PathIn(folder, "bytes");
+  ReplaceTextFile(file, "abc");
+  const RegularFile opened = OpenRegularFile(file);
+  EXPECT_EQ(opened.bytes, 3);
+  close(opened.descriptor);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/null")})
+    EXPECT_EQ(ErrorOf([&] { OpenRegularFile(path); }),
+              path + ": cannot be read: it is a pipe, a socket or a device; expected a file");
+  EXPECT_EQ(ErrorOf([&] { OpenRegularFile(folder); }), folder + ": cannot be read: Is a directory");
+  EXPECT_EQ(ErrorOf([] { OpenRegularFile("/nowhere/x"); }),
+            "/nowhere/x: cannot be read: No such file or directory");
 }
 
 TEST(Files, TextsWithoutEndAreNotReadOn) {

@@ -322,6 +322,8 @@ TEST_P(NormTest, ErrorsAndEmpty) {
   const Tensor w = RandomTensor(ctx, {3}), x = RandomTensor(ctx, {2, 3});
   EXPECT_THROW(LayerNorm(ctx, x, RandomTensor(ctx, {2}), w), Error);
   EXPECT_THROW(LayerNorm(ctx, x, w, {}), Error);
+  EXPECT_EQ(testing::ErrorOf([&] { LayerNorm(ctx, {}, w, w); }),
+            "LayerNorm: the input is undefined");
   EXPECT_THROW(LayerNorm(ctx, Tensor::Zeros(ctx, {2, 0}), w, w), Error);
   EXPECT_THROW(NormalizeRows(ctx, x, 0), Error);
   EXPECT_THROW(NormalizeRows(ctx, w), Error);

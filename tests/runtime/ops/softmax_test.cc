@@ -8,6 +8,7 @@
 #include "runtime/ops/matmul.h"
 #include "runtime/ops/similarity.h"
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
@@ -63,6 +64,7 @@ TEST_P(SoftmaxTest, Edges) {
           .ToVector<float>();
   EXPECT_EQ(y, (std::vector<float>{0.5f, 0.5f, 0, 1}));
   EXPECT_EQ(Softmax(ctx, Tensor::Zeros(ctx, {0, 3})).shape(), (Shape{0, 3}));
+  EXPECT_EQ(testing::ErrorOf([&] { Softmax(ctx, {}); }), "Softmax: the input is undefined");
   EXPECT_THROW(Softmax(ctx, Tensor::Zeros(ctx, {2, 0})), Error);
   EXPECT_THROW(Softmax(ctx, Tensor::Zeros(ctx, {2, 3}, DType::kF64)), Error);
   EXPECT_THROW(Softmax(ctx, Tensor::Zeros(ctx, {3, 2}), Tensor::From<int64_t>(ctx, {1, 1})), Error);
