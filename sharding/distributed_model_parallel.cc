@@ -213,6 +213,8 @@ void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& 
     blocks = std::move(next);
   }
   tables.ResetCaches(ctx);
+  if (replicas.size() == 1) return;
+  for (TableBatchedEmbedding* part : tables.parts()) part->rows().TouchAll();
 }
 
 }  // namespace tessera

@@ -66,6 +66,7 @@ std::vector<UniqueRows> ModelDeltaTracker::GetUnique(Context& ctx, const std::st
       rows.states.push_back(
           {tables_.rows().part(t, p).name, tables_.rows().Take(ctx, t, p, rows.ids)});
   }
+  returned_[consumer] = EndTime();
   if (options_.delete_on_read) Clear(consumer);
   return unique;
 }
@@ -74,13 +75,21 @@ std::vector<UniqueRows> ModelDeltaTracker::GetUnique(Context& ctx) {
   return GetUnique(ctx, options_.consumers.front());
 }
 
+ModelDeltaTracker::Seen ModelDeltaTracker::EndTime() {
+  Seen ended;
+  for (const auto& touched : touched_) ended.push_back(touched->EndTime());
+  return ended;
+}
+
 void ModelDeltaTracker::Clear(const std::string& consumer) {
   SeenBy(consumer);
-  Seen& seen = seen_[consumer];
-  for (size_t t = 0; t < touched_.size(); ++t) seen[t] = touched_[t]->EndTime();
+  const auto returned = returned_.find(consumer);
+  seen_[consumer] = returned == returned_.end() ? EndTime() : returned->second;
+  returned_.erase(consumer);
 }
 
 void ModelDeltaTracker::ClearAll() {
+  returned_.clear();
   for (const std::string& consumer : options_.consumers) Clear(consumer);
 }
 

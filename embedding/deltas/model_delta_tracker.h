@@ -6,7 +6,7 @@
 // A row is touched when the batch of an update names it (whether or not it changes), when it is
 // reset or evicted, and when a growing table adds it. A rule that changes whole tables
 // (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does so, and so do
-// calls that load or reshard tables and their optimizers; a table of the rule Dense, which others
+// AverageReplicas and calls that load or reshard tables and their optimizers; a table of the rule Dense, which others
 // update, counts as touched always. Frozen tables and lookups touch nothing. After writing through
 // TableBatchedEmbedding::weight or optimizer_states, as LoadWeights does, or updating a table of
 // the rule None, call Touch or TouchAll.
@@ -34,7 +34,7 @@ struct ModelDeltaTrackerOptions {
   std::vector<std::string> consumers = {"default"};
   TrackingMode mode = TrackingMode::kIdOnly;
   // Whether GetUnique clears what it returned. If not, the consumer calls Clear once it has used
-  // it.
+  // it, and until then a call returns it again.
   bool delete_on_read = true;
 };
 
@@ -61,9 +61,10 @@ class ModelDeltaTracker {
   std::vector<UniqueRows> GetUnique(Context& ctx);
   // Returns the ids alone, whatever the mode, and clears nothing.
   std::vector<UniqueRows> GetUniqueIds(Context& ctx, const std::string& consumer) const;
-  // Marks all rows touched so far as seen by the consumer.
+  // Marks what the last GetUnique returned as seen by the consumer: rows that were touched after it
+  // come with the next. Without a GetUnique since the last Clear, marks all rows touched so far.
   void Clear(const std::string& consumer);
-  // Clears for all consumers.
+  // Marks all rows touched so far as seen by all consumers.
   void ClearAll();
 
   // Marks rows that changed by other ways than an update. Ids outside the table are left out.
@@ -78,11 +79,14 @@ class ModelDeltaTracker {
  private:
   using Seen = std::vector<int32_t>;  // one a table: the last time that a consumer has read
   const Seen& SeenBy(const std::string& consumer) const;
+  // Ends the time under way, and says which one it was.
+  Seen EndTime();
 
   TableBatchedEmbedding tables_;
   ModelDeltaTrackerOptions options_;
   std::vector<std::shared_ptr<TouchedRows>> touched_;  // one a table
   std::map<std::string, Seen> seen_;                   // by consumer
+  std::map<std::string, Seen> returned_;               // likewise, by a GetUnique since Clear
 };
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "comm/local_communicator.h"
+#include "embedding/deltas/model_delta_tracker.h"
 #include "runtime/ops/arithmetic.h"
 #include "sharding/plan/plan_makers.h"
 #include "tests/testing/devices.h"
@@ -246,12 +247,14 @@ TEST_P(DistributedModelParallelTest, EqualReplicasKeepTheirBits) {
       ShardedTables tables(ctx, *groups.sharding, {config}, {PoolingType::kSum}, {{"f", 0, "f"}},
                            MakeShardingPlan({1, 1}, {&shape, 1}, TableWise(0)));
       const HeldShard held = tables.shards()[0];
+      ModelDeltaTracker tracker(ctx, *held.tables);
       const Tensor weight = held.tables->weight(held.index), before = weight.Clone(ctx);
       const Tensor last = weight.Rows(kRows - 1, kRows);
       last.Fill(ctx, world.rank() + 1);
       AverageReplicas(ctx, *groups.replicas, tables, /*states=*/true);
       EXPECT_TRUE(SameBits(weight.Rows(0, kRows - 1).ToHost(), before.Rows(0, kRows - 1).ToHost()));
       EXPECT_EQ(Values(last.To(ctx, DType::kF32)), std::vector<float>(kDim, 2));
+      EXPECT_EQ(tracker.GetUnique(ctx)[0].ids.numel(), kRows);
     });
 }
 

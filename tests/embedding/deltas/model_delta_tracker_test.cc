@@ -177,6 +177,38 @@ TEST_P(ModelDeltaTrackerTest, NotesWhatDoesNotComeFromUpdates) {
       ThrowsMessage<Error>(HasSubstr("two consumers are called 'a'")));
 }
 
+TEST_P(ModelDeltaTrackerTest, RowsTouchedWhileAConsumerUsesOthersAreNotLost) {
+  TableBatchedEmbedding tables = Tables();
+  ModelDeltaTracker tracker(ctx(), tables, {.consumers = {"a", "b"}, .delete_on_read = false});
+  const auto touch = [&](int64_t row) {
+    tracker.Touch(ctx(), 0, Tensor::From<int64_t>(ctx(), {row}));
+  };
+  const auto rows = [&](const std::string& consumer) {
+    return tracker.GetUnique(ctx(), consumer)[0].ids.ToVector<int64_t>();
+  };
+  touch(1);
+  EXPECT_THAT(rows("a"), ElementsAre(1));
+  touch(2);
+  tracker.Clear("a");
+  EXPECT_THAT(rows("a"), ElementsAre(2));
+  EXPECT_THAT(rows("b"), ElementsAre(1, 2));
+  touch(2);  // again, and another
+  touch(3);
+  tracker.Clear("a");
+  tracker.Clear("b");
+  EXPECT_THAT(rows("b"), ElementsAre(2, 3));
+  EXPECT_THAT(rows("a"), ElementsAre(2, 3));
+  touch(4);
+  EXPECT_THAT(rows("a"), ElementsAre(2, 3, 4));  // nobody has cleared
+  tracker.Clear("a");
+  touch(5);
+  tracker.Clear("a");  // without having read
+  EXPECT_THAT(rows("a"), ElementsAre());
+  touch(6);
+  tracker.ClearAll();
+  EXPECT_THAT(rows("b"), ElementsAre());
+}
+
 TEST_P(ModelDeltaTrackerTest, FrozenTablesAreNotTouchedAndDenseOnesAlways) {
   std::vector<BaseEmbeddingConfig> configs = {testing::SmallTable("frozen", 5, 2),
                                               testing::SmallTable("dense", 5, 2, Dense{})};
