@@ -63,7 +63,7 @@ RunEpochs::UnderWay RunEpochs::FromJson(const Json& json) {
           .best = json.at("best").get<bool>()};
 }
 
-void RunEpochs::GoOn(const std::string& folder, const TrainingProgress& from, bool has_same_data) {
+bool RunEpochs::GoOn(const std::string& folder, const TrainingProgress& from, bool has_same_data) {
   Json kept = DocumentIn(folder, kRunLoss);
   if (kept.is_null()) kept = DocumentIn(folder, kRunResult);
   if (has_same_data && kept.is_object() && kept.contains(kSplit) && kept[kSplit].is_object())
@@ -75,6 +75,7 @@ void RunEpochs::GoOn(const std::string& folder, const TrainingProgress& from, bo
     saved_rows_ = Rows();
   } catch (const std::exception&) {  // of values that are no such document's
   }
+  return !kept.is_null();
 }
 
 // The epoch that goes on, or one that had ended when it was saved, but was not evaluated yet.

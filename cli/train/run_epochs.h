@@ -24,8 +24,8 @@ class RunEpochs {
  public:
   // Takes up what the folder keeps of a run that stands at `from`: in loss.json, or, where that is
   // missing, in result.json. What is not there, or damaged, is left out, and so are counts of a
-  // split of other data.
-  void GoOn(const std::string& folder, const TrainingProgress& from, bool has_same_data);
+  // split of other data. Returns false if nothing is there.
+  bool GoOn(const std::string& folder, const TrainingProgress& from, bool has_same_data);
 
   void OnStep(const StepReport& step);
   void OnEvaluation(const EvaluationReport& report);

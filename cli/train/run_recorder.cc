@@ -65,7 +65,11 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
   data_ = &data;
   GoOnWithLossSum(start.from.step);
   if (goes_on_) {
-    epochs_.GoOn(folder_, start.from, has_same_data_);
+    if (!epochs_.GoOn(folder_, start.from, has_same_data_) && start.from.step > 0)
+      Warn(
+          Format("{}: it is missing or damaged: the result leaves out the rows and epochs before "
+                 "step {}, and the next mean loss the rows before it",
+                 PathIn(folder_, kRunLoss), start.from.step));
     WriteLoss();  // before the result that it may be of goes
   }
   fs::remove(PathIn(folder_, kRunResult));

@@ -172,6 +172,8 @@ std::string FinalTable(const TrainingRunReport& report,
                        const std::optional<MetricValues>& optimum) {
   std::string text;
   if (report.evaluation) text += EvaluationTable(*report.evaluation, kRowsAre, optimum) + "\n";
+  if (const LeftOutLines& lines = report.left_out_of_evaluation; lines.rows > 0)
+    text += "the evaluation " + LeftOut(lines.rows, lines.by_reason) + "\n";
   text += "trained " + Counted(report.rows, "row");
   if (report.skipped_rows > 0)
     text += ", " + LeftOut(report.skipped_rows, report.skipped_by_reason);
@@ -209,6 +211,9 @@ Json ReportJson(const TrainingRunReport& report, const std::optional<MetricValue
   json["rows"] = report.rows;
   json["skipped_rows"] = report.skipped_rows;
   if (!report.skipped_by_reason.empty()) json["skipped_by_reason"] = report.skipped_by_reason;
+  const LeftOutLines& lines = report.left_out_of_evaluation;
+  json["skipped_eval_rows"] = lines.rows;
+  if (!lines.by_reason.empty()) json["skipped_eval_by_reason"] = lines.by_reason;
   json["epochs"] = Json::array();
   for (const EpochReport& epoch : report.epochs) json["epochs"].push_back(EpochJson(epoch));
   if (report.evaluations) AddEvaluations(json, *report.evaluations);

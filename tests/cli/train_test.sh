@@ -150,6 +150,12 @@ fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a
 run 0 train --config small.json --data bad.tsv --skip-bad-lines --json skipped.json
 json skipped.json 'd["skipped_rows"] == 1 and d["rows"] == 3000'
 has out "left out 1 bad line"
+json skipped.json 'd["skipped_eval_rows"] == 0'
+(head -100 rows.tsv; echo "not a row"; echo "nor this") >bad_eval.tsv
+run 0 train --config small.json --data rows.tsv --eval bad_eval.tsv --skip-bad-lines \
+  --json skipped.json
+json skipped.json 'd["skipped_rows"] == 0 and d["skipped_eval_rows"] == 2'
+has out "the evaluation left out 2 bad lines"
 
 # ---- two towers on rows without items: training says which feature is missing
 cat >towers.json <<'EOT'

@@ -113,18 +113,25 @@ struct GroupsReport {
   int64_t averages = 0;       // how often their tables became their mean in this run
 };
 
+// Bad lines of the data, which --skip-bad-lines leaves out.
+struct LeftOutLines {
+  int64_t rows = 0;
+  BadLineCounts by_reason;  // where the data tell
+};
+
 struct TrainingRunReport {
   std::vector<EpochReport> epochs;             // that ended in this run
   std::optional<EvaluationValues> evaluation;  // the last one
   std::optional<EvaluationsReport> evaluations;
-  std::vector<RawIdsReport> raw_ids;   // of tables with managed collision
-  std::optional<DiskReport> disk;      // where a table lies on disk
-  ProcessMemory memory;                // at the end; with ranks the largest figures
-  std::vector<RankReport> ranks;       // by rank; none without ranks
-  std::optional<GroupsReport> groups;  // of several
-  int64_t rows = 0;                    // trained in this run
-  int64_t skipped_rows = 0;            // bad ones, left out among them
-  BadLineCounts skipped_by_reason;     // where the data tell
+  std::vector<RawIdsReport> raw_ids;    // of tables with managed collision
+  std::optional<DiskReport> disk;       // where a table lies on disk
+  ProcessMemory memory;                 // at the end; with ranks the largest figures
+  std::vector<RankReport> ranks;        // by rank; none without ranks
+  std::optional<GroupsReport> groups;   // of several
+  int64_t rows = 0;                     // trained in this run
+  int64_t skipped_rows = 0;             // bad ones, left out among them
+  BadLineCounts skipped_by_reason;      // where the data tell
+  LeftOutLines left_out_of_evaluation;  // of the last evaluation
   double seconds = 0;           // reading, training, evaluations; not the writing of checkpoints
   double training_seconds = 0;  // reading and training
   bool stopped = false;         // by `stop`

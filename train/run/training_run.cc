@@ -197,18 +197,15 @@ class TrainingRun {
   double TrainOn(DataSource& source, EpochReport& epoch) {
     const auto steps = pipeline_.Over(source, metrics_.has_value());
     double loss_sum = 0;
-    int64_t skipped = 0;
-    BadLineCounts reasons;
+    LeftOutLines left_out;
     if (schedule_) schedule_->Begin(trainer_.progress());
     while (!(report_.stopped = options_.stop())) {
       const std::optional<TrainedBatch> batch = steps->Next();
       if (!batch) {
-        skipped = source.skipped_rows();
-        reasons = source.skipped_by_reason();
+        left_out = {source.skipped_rows(), source.skipped_by_reason()};
         break;
       }
-      skipped = batch->skipped_rows;
-      reasons = batch->skipped_by_reason;
+      left_out = {batch->skipped_rows, batch->skipped_by_reason};
       epoch.rows += batch->rows;
       loss_sum += batch->loss * static_cast<double>(batch->rows);
       const TrainingProgress at = trainer_.progress();
@@ -226,8 +223,9 @@ class TrainingRun {
       EvaluateDue();
       if (report_.stopped || StopsEarly()) break;
     }
-    report_.skipped_rows += skipped;
-    for (const auto& [reason, count] : reasons) report_.skipped_by_reason[reason] += count;
+    report_.skipped_rows += left_out.rows;
+    for (const auto& [reason, count] : left_out.by_reason)
+      report_.skipped_by_reason[reason] += count;
     return loss_sum;
   }
 
@@ -276,6 +274,7 @@ class TrainingRun {
     evaluation_seconds_ += timer_.seconds() - begin;
     if ((report_.stopped = options_.stop())) return std::nullopt;
     CheckAnyCounts(values, counted.rows());
+    report_.left_out_of_evaluation = {counted.skipped_rows(), counted.skipped_by_reason()};
     for (const NamedTaskValues& task : values.tasks)
       if (task.values.weight > 0 && std::isnan(task.values.loss(task.loss)))
         throw Error(

@@ -255,7 +255,14 @@ EOF
   fail "nothing was saved"
 run 0 runs inside --json inside.json
 json inside.json "d['runs'][0]['rows'] == json.load(open('inside/loss.json'))['rows']"
-[ -e inside/result.json ] || run 0 "${inside[@]}" --stop-at none --run inside
+if [ ! -e inside/result.json ]; then
+  cp -r inside worn
+  truncate -s 9 worn/loss.json
+  run 0 "${inside[@]}" --stop-at none --run worn
+  has err "worn/loss.json: it is missing or damaged: the result leaves out the rows"
+  run 0 "${inside[@]}" --stop-at none --run inside
+  lacks err "loss.json"
+fi
 same_result inside_whole inside
 same_curve inside_whole inside
 run 0 train --config short.json --stop-at auc=0.5 --epochs 20 --run aimed

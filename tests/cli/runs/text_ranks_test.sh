@@ -102,6 +102,8 @@ for line in 186 204; do  # of batch 186 to 222, whose first 18 rows are the firs
 done
 run 0 train --config plain.json --data bad.jsonl --ranks 2 --skip-bad-lines
 has out "left out 2 bad lines"
+run 0 train --config plain.json --data clicks.jsonl --eval bad.jsonl --ranks 2 --skip-bad-lines
+has out "the evaluation left out 1 bad line (1: expected a number"
 
 # ---- a pipe can be read by one rank
 run 0 train --config plain.json --epochs 1 --data - --ranks 1 < <(cat clicks.jsonl)
