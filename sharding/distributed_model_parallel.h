@@ -86,8 +86,8 @@ TwoDimensionalGroups MakeTwoDimensionalGroups(Communicator& world, int sharding_
 // Replaces every part of a table that this rank holds, and with `states` its optimizer states, by
 // the mean over `replicas`, the same bits on all. A number that all replicas agree on keeps its
 // bits. Between two calls the copies train independently. Rows and states of 16 bits are averaged
-// in f32, and rounded to nearest. No more than a few MiB travel at a time. A ModelDeltaTracker counts
-// all rows as touched. Throws Error for a table on disk. Every rank calls.
+// in f32, and rounded to nearest. No more than a few MiB travel at a time. A ModelDeltaTracker
+// counts all rows as touched. Throws Error for a table on disk. Every rank calls.
 void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& tables,
                      bool states = false);
 

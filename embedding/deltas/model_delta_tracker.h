@@ -6,10 +6,10 @@
 // A row is touched when the batch of an update names it (whether or not it changes), when it is
 // reset or evicted, and when a growing table adds it. A rule that changes whole tables
 // (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does so, and so do
-// AverageReplicas and calls that load or reshard tables and their optimizers; a table of the rule Dense, which others
-// update, counts as touched always. Frozen tables and lookups touch nothing. After writing through
-// TableBatchedEmbedding::weight or optimizer_states, as LoadWeights does, or updating a table of
-// the rule None, call Touch or TouchAll.
+// AverageReplicas and calls that load or reshard tables and their optimizers; a table of the rule
+// Dense, which others update, counts as touched always. Frozen tables and lookups touch nothing.
+// After writing through TableBatchedEmbedding::weight or optimizer_states, as LoadWeights does, or
+// updating a table of the rule None, call Touch or TouchAll.
 //
 // Memory: 4 bytes a row, shared by all consumers and trackers of a table, however long a consumer
 // waits before it asks. TorchRec's MOMENTUM_DIFF, which keeps a copy of the states of each touched

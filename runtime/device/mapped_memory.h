@@ -18,8 +18,8 @@ class MappedMemory : public Allocator {
   virtual void Extend(int64_t bytes) = 0;
 };
 
-// Reserves addresses for `bytes`, above 0, and takes no memory yet. Returns nullptr where the driver
-// has none, or this build's CUDA (before 12.5) cannot ask it.
+// Reserves addresses for `bytes`, above 0, and takes no memory yet. Returns nullptr where the
+// driver has none, or this build's CUDA (before 12.5) cannot ask it.
 std::shared_ptr<MappedMemory> ReserveMemory(OnCuda, Device device, int64_t bytes);
 
 }  // namespace tessera::internal

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/check.h"
 #include "runtime/base/division.h"
 #include "runtime/device/cuda_check.h"
 #include "runtime/device/mapped_memory.h"

@@ -11,8 +11,8 @@ struct RegularFile {
   int64_t bytes;
 };
 
-// Does not wait, as opening a named pipe would for who writes it. Throws Error, naming the path, for
-// what cannot be read, and for a folder, a pipe, a socket or a device.
+// Does not wait, as opening a named pipe would for who writes it. Throws Error, naming the path,
+// for what cannot be read, and for a folder, a pipe, a socket or a device.
 RegularFile OpenRegularFile(const std::string& path);
 
 }  // namespace tessera
