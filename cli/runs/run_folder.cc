@@ -19,7 +19,7 @@ namespace {
 using internal::Json;
 using internal::JsonObject;
 
-constexpr char kVersionKey[] = "tessera_run";
+constexpr char kVersionKey[] = "tessera_run", kSaved[] = "saved";
 constexpr int64_t kVersion = 1;
 constexpr int64_t kAnyBytes = std::numeric_limits<int64_t>::max();  // of the lines of a long run
 
@@ -185,6 +185,8 @@ Json ReadRunDocument(const std::string& folder) {
     JsonObject document(json, "");
     internal::CheckVersion(document, kVersionKey, kVersion);
     internal::ForEachElement(document, "starts", CheckStart);
+    std::vector<std::string> saved;
+    document.Optional(kSaved, saved);
     FinishOf(json);
     return json;
   });
@@ -229,11 +231,21 @@ bool HasFailed(const std::string& folder) {
   return !IsThere(PathIn(folder, kRunConfig)) && ReadRunDocument(folder).contains(kRunFailed);
 }
 
-bool HasSaved(const Json& document) {
+bool HasSaved(const Json& document, const std::string& which) {
+  const auto saved = document.find(kSaved);
+  if (saved != document.end() && std::ranges::count(*saved, Json(which)) > 0) return true;
+  if (which != "last") return false;
   if (FinishOf(document)) return true;
   return std::ranges::any_of(document.at("starts"), [](const Json& start) {
     return start.value("rows", int64_t{0}) > 0;  // said by a start that saved at its end
   });
+}
+
+bool NoteSaved(Json& document, const std::string& which) {
+  Json& saved = document[kSaved];
+  if (std::ranges::count(saved, Json(which)) > 0) return false;
+  saved.push_back(which);
+  return true;
 }
 
 std::vector<std::string> DifferingNumbers(const Json& a, const Json& b) {

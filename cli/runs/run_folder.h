@@ -2,13 +2,14 @@
 #define TESSERA_CLI_RUNS_RUN_FOLDER_H_
 // The folder that `tessera train --run` keeps a run in:
 //
-//   run.json       {"tessera_run": 1, "starts": [...], "finished": {"epochs", "step",
-//                  "stopped_early"}}: each start's time, command, version, build, machine, data,
-//                  place, rows and seconds, "stopped": {"epochs", "step"} where a signal stopped
-//                  it, and "differs": [{"step", "keys"}] where it evaluated a step that a start
-//                  before it had evaluated, to other numbers; "finished" once nothing is left to
-//                  train; "failed" {"time", "command", "error"} where no start has come to its
-//                  first step
+//   run.json       {"tessera_run": 1, "saved": ["best", "last"], "starts": [...], "finished":
+//                  {"epochs", "step", "stopped_early"}}: "saved" has a checkpoint's name once it
+//                  is complete for the first time; each start's time, command, version, build,
+//                  machine, data, place, rows and seconds, "stopped": {"epochs", "step"} where a
+//                  signal stopped it, and "differs": [{"step", "keys"}] where it evaluated a step
+//                  that a start before it had evaluated, to other numbers; "finished" once nothing
+//                  is left to train; "failed" {"time", "command", "error"} where no start has come
+//                  to its first step
 //   config.json    the configuration as it was resolved, flags included
 //   log.txt        what was printed, of all starts
 //   metrics.jsonl  metrics of the training (train/run/training_metrics.h)
@@ -69,8 +70,10 @@ struct RunFinish {
 };
 // nullopt for a run that is under way, or was cut off.
 std::optional<RunFinish> FinishOf(const internal::Json& document);
-// Whether a start of the run ended, by itself or by a signal, with its last checkpoint saved.
-bool HasSaved(const internal::Json& document);
+// Whether the run has saved a checkpoint; `which`: "last" or "best".
+bool HasSaved(const internal::Json& document, const std::string& which);
+// Notes that it has. Returns false where that is noted already.
+bool NoteSaved(internal::Json& document, const std::string& which);
 
 // A line of curve.jsonl.
 struct CurvePoint {

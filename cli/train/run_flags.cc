@@ -65,14 +65,14 @@ bool HasCheckpoint(const std::string& path) {
   return tessera::IsFolder(path) ? FormIn(path).has_value() : IsThere(path);
 }
 
-// Throws Error where the run has saved a checkpoint that is not there now: its model, curve and
-// result are not replaced without a word.
-void CheckNeverSaved(const TrainFlags& flags) {
-  if (!HasSaved(ReadRunDocument(flags.run))) return;
+// Throws Error where the run has saved the checkpoint `which`, "last" or "best", that is not at its
+// path now: its model, curve and result are not replaced without a word.
+void CheckNeverSaved(const TrainFlags& flags, const std::string& which, const std::string& path) {
+  if (HasCheckpoint(path) || !HasSaved(ReadRunDocument(flags.run), which)) return;
   throw Error(
       Format("--run {}: this run has saved {}, which is missing, so it cannot go on: bring it "
              "back, name another folder, or give --overwrite to begin the run anew",
-             flags.run, flags.checkpoint));
+             flags.run, path));
 }
 
 bool IsFolder(const TrainFlags& flags, bool with_ranks) { return with_ranks || flags.incremental; }
@@ -166,8 +166,9 @@ void ApplyRunFlag(TrainFlags& flags, bool with_ranks) {
   if (flags.overwrite) return;
   CheckReadable(flags.run);
   if (!HasCheckpoint(flags.checkpoint)) {
-    CheckNeverSaved(flags);
+    CheckNeverSaved(flags, "last", flags.checkpoint);
     CheckSameForm(flags, "best", with_ranks);
+    CheckNeverSaved(flags, "best", PlaceOf(flags, "best", with_ranks));
   }
   const std::string from = SavedIn(flags, with_ranks);
   if (from.empty()) {

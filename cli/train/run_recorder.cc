@@ -164,6 +164,11 @@ void RunRecorder::Record(TrainingRunOptions& options) {
     WriteLoss();
     then(step);
   };
+  options.on_saved = [this, last = options.checkpoint,
+                      then = options.on_saved](const std::string& path) {
+    if (NoteSaved(document_, path == last ? "last" : "best")) WriteRunDocument(folder_, document_);
+    then(path);
+  };
   options.on_evaluation = [this, then = options.on_evaluation](const EvaluationReport& report) {
     Json line = {{kTrainLoss, TakeTrainLoss()}, {"loss", report.values.loss}};
     AddEvaluation(line, report.values);

@@ -75,9 +75,8 @@ class TrainingRun {
     TESSERA_CHECK(!options_.incremental || !options_.keep_last, "{}: keep_last beside incremental",
                   options_.checkpoint);
     if (options_.incremental || !(options_.keep_last || OverwritesOnAll())) return;
-    const int64_t step = trainer_.progress().step;
     kept_.emplace(options_.checkpoint, options_.keep_last,
-                  options_.goes_on_there ? std::optional(step) : std::nullopt);
+                  options_.goes_on_there ? std::optional(trainer_.progress().step) : std::nullopt);
   }
 
   // The first rank decides: others may have looked at what is there after it began to write.
@@ -331,6 +330,7 @@ class TrainingRun {
     timer_.Hold([&] {
       KeepEvaluations();
       trainer_.Save(path, MetricsState());
+      options_.on_saved(path);
     });
   }
 
@@ -346,10 +346,9 @@ class TrainingRun {
 
   // Replaces the checkpoint.
   void SaveLast() {
-    const int64_t step = trainer_.progress().step;
-    if (kept_) timer_.Hold([&] { OnOne([&] { kept_->BeforeSave(step); }); });
+    if (kept_) timer_.Hold([&] { OnOne([&] { kept_->BeforeSave(saved_step_); }); });
     SaveWhole(options_.checkpoint);
-    if (kept_) timer_.Hold([&] { OnOne([&] { kept_->AfterSave(step); }); });
+    if (kept_) timer_.Hold([&] { OnOne([&] { kept_->AfterSave(saved_step_); }); });
   }
 
   void Save() {
@@ -363,6 +362,7 @@ class TrainingRun {
         trainer_.Save(*checkpoints_, MetricsState());
       else
         trainer_.Save(*of_ranks_, MetricsState());
+      options_.on_saved(options_.checkpoint);
     });
   }
 

@@ -42,6 +42,8 @@ struct TrainingRunOptions {
   std::function<bool()> stop = [] { return false; };  // asked between steps
   std::function<void(const StepReport&)> on_step = [](const StepReport&) {};
   std::function<void(int64_t step)> on_save = [](int64_t) {};  // before `checkpoint` is saved
+  // After `checkpoint` or `best`, which `path` is, was saved.
+  std::function<void(const std::string& path)> on_saved = [](const std::string&) {};
   // Gets sentences for people, maybe on a thread of the pipeline.
   std::function<void(const std::string&)> on_warning = [](const std::string&) {};
   std::function<void(int64_t epoch)> on_epoch_begin = [](int64_t) {};

@@ -284,30 +284,9 @@ run 0 train --config short.json --stop-at none --epochs 2 --run low
 tail -1 low/curve.jsonl >line
 has line '"metric":"log_loss"'
 
-# ---- a checkpoint that was saved and is missing: refused, and nothing is replaced
+# ---- a checkpoint that was saved and is missing (lost_checkpoints_test has more): refused
 missing="which is missing, so it cannot go on: bring it back, name another folder, or give \
 --overwrite to begin the run anew"
-gone() {  # FOLDER CHECKPOINT FLAGS…: the run has lost its last checkpoint
-  local folder=$1 last=$1/$2
-  shift 2
-  rm -r "$last"
-  local kept=$(cat "$folder"/{run.json,result.json,curve.jsonl} | sha256sum)
-  for dry in "" --dry-run; do
-    fails_saying "--run $folder: this run has saved $last, $missing" train --config short.json \
-      --run "$folder" "$@" $dry
-  done
-  [ "$kept" = "$(cat "$folder"/{run.json,result.json,curve.jsonl} | sha256sum)" ] ||
-    fail "a refused start changed $folder"
-}
-for form in "" --incremental "--ranks 2"; do
-  last=last.safetensors
-  [ -z "$form" ] || last=last
-  rm -rf lost
-  run 0 train --config short.json $form --run lost
-  gone lost $last $form
-  run 0 train --config short.json $form --run lost --overwrite
-  json lost/run.json 'len(d["starts"]) == 1 and d["finished"]["epochs"] == 1'
-done
 rm stopped/last.safetensors  # it was interrupted by a signal, and said that it saved
 fails_saying "--run stopped: this run has saved stopped/last.safetensors, $missing" train \
   --config long.json --run stopped

@@ -58,7 +58,12 @@ has out "best train_loss"
 run 0 runs all/0.2-1
 lacks out "means over seeds"
 [ "$(wc -l <out)" -eq 2 ] || fail "a table of one run: $(cat out)"
-sed -i '/"finished": {/,/}/d; s/^  \],$/  ]/' all/0.2-1/run.json
+python3 - <<'EOF'
+import json
+run = json.load(open("all/0.2-1/run.json"))
+del run["finished"]
+json.dump(run, open("all/0.2-1/run.json", "w"))
+EOF
 run 0 runs all/0.2-1
 has out "2 of 2"
 
