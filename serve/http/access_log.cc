@@ -134,12 +134,14 @@ void AccessLog::Work() {
     if (reopen) OpenAnew();
     Write(std::move(lines), last);
   }
+  if (const int64_t lost = dropped(); lost > 0) Say(Format("{} of its lines were lost", lost));
 }
 
 void AccessLog::OpenAnew() {
   if (path_ == "-") return;
   const int file = OpenForAppending(path_);
-  if (file < 0) return Say("cannot be opened anew, so that the file before it is written", errno);
+  if (file < 0)
+    return SayOnce("cannot be opened anew, so that the file before it is written", errno);
   close(std::exchange(file_, file));
 }
 
@@ -149,7 +151,7 @@ void AccessLog::Write(std::string lines, bool last) {
   std::string_view left = lines;
   while (!left.empty()) {
     if (!IsReady(file_, last ? kLastTime : kPause)) {
-      if (last) return;
+      if (last) return Drop(left);
       const std::lock_guard lock(mutex_);
       if (closed_) last = true;
       continue;
@@ -157,20 +159,29 @@ void AccessLog::Write(std::string lines, bool last) {
     const ssize_t written = write(file_, left.data(), PieceOf(file_, left));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      const std::lock_guard lock(mutex_);
-      dropped_ += std::count(left.begin(), left.end(), '\n');
-      return Say("cannot be written, so that lines are lost", errno);
+      const int error = errno;
+      Drop(left);
+      return SayOnce("cannot be written, so that lines are lost", error);
     }
     left.remove_prefix(static_cast<size_t>(written));
   }
   if (!lines.empty()) failed_ = false;
 }
 
-void AccessLog::Say(const char* what, int error) {
+void AccessLog::Drop(std::string_view lines) {
+  const std::lock_guard lock(mutex_);
+  dropped_ += std::ranges::count(lines, '\n');
+}
+
+void AccessLog::SayOnce(const char* what, int error) {
   if (std::exchange(failed_, true)) return;
-  const std::string failure = Format("access log {}: {}: {}", path_, what, std::strerror(error));
-  if (say_) return say_(failure);
-  std::fprintf(stderr, "tessera: %s\n", failure.c_str());
+  Say(Format("{}: {}", what, std::strerror(error)));
+}
+
+void AccessLog::Say(const std::string& what) {
+  const std::string sentence = Format("access log {}: {}", path_, what);
+  if (say_) return say_(sentence);
+  std::fprintf(stderr, "tessera: %s\n", sentence.c_str());
 }
 
 }  // namespace tessera::serve

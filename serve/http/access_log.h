@@ -13,8 +13,9 @@
 // Lines are gathered in memory and written by a thread of the log's own, so that no answer waits
 // for a disk. They are appended (O_APPEND) in whole lines where the disk takes them: the file may
 // be cut while it is open (copytruncate), or renamed and then opened anew (Reopen). Where it cannot
-// be written, a sentence says so once, until it can be written again; lines that
-// find no room in memory meanwhile are dropped and counted.
+// be written, a sentence says so once, until it can be written again; lines that find no room in
+// memory meanwhile, or are not taken at the end, are dropped and counted, and at the end a sentence
+// says how many.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "serve/http/inference_facts.h"
@@ -43,8 +45,8 @@ std::string AccessLine(const AccessEntry& entry);
 class AccessLog {
  public:
   // "-" is standard output. Throws Error for a file that cannot be opened, and where its thread
-  // cannot begin. `say` gets the sentence about a file that cannot be written, on a thread of the
-  // log's own; else standard error.
+  // cannot begin. `say` gets the sentences about a file that cannot be written and lines that are
+  // lost, on a thread of the log's own; else standard error.
   explicit AccessLog(std::string path, std::function<void(const std::string&)> say = {});
   // Writes what is there; gives up where nothing is taken for a second.
   ~AccessLog();
@@ -63,7 +65,9 @@ class AccessLog {
   void Work();
   void OpenAnew();
   void Write(std::string lines, bool last);
-  void Say(const char* what, int error);
+  void Drop(std::string_view lines);
+  void SayOnce(const char* what, int error);
+  void Say(const std::string& what);
 
   static constexpr size_t kMaxBytes = 8 << 20;  // that wait to be written
   static constexpr std::chrono::milliseconds kPause{100};

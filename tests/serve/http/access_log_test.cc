@@ -151,7 +151,8 @@ TEST(AccessLog, ADiskThatIsFullIsSaidOnce) {
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(said,
             "tessera: access log /dev/full: cannot be written, so that lines are lost: No space "
-            "left on device\n");
+            "left on device\n"
+            "tessera: access log /dev/full: 3 of its lines were lost\n");
   EXPECT_THROW(AccessLog("/no/such/folder/log"), Error);
 }
 
@@ -167,6 +168,29 @@ TEST(AccessLog, AReaderThatTakesNothingHoldsUpNobody) {
     EXPECT_GT(log.dropped(), 0);
   }
   close(reader);
+}
+
+// Lines that wait for a reader when the server ends are lost, and counted.
+TEST(AccessLog, SaysAtTheEndHowManyLinesWereLost) {
+  const std::string path = FreshPath("stalled");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int reader = open(path.c_str(), O_RDWR | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  constexpr int kLines = 1500;
+  std::vector<std::string> said;
+  {
+    AccessLog log(path, [&](const std::string& sentence) { said.push_back(sentence); });
+    for (int i = 0; i < kLines; ++i) log.Add(Entry("/" + std::string(400, 'x')));
+    EXPECT_EQ(log.dropped(), 0);
+  }
+  std::string taken(1 << 20, '\0');
+  const ssize_t bytes = read(reader, taken.data(), taken.size());
+  close(reader);
+  ASSERT_GT(bytes, 0);
+  const auto lines = std::count(taken.begin(), taken.begin() + bytes, '\n');
+  EXPECT_GT(lines, 0);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0], Format("access log {}: {} of its lines were lost", path, kLines - lines));
 }
 
 }  // namespace
