@@ -16,6 +16,7 @@
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
 #include "cli/show/bad_lines.h"
+#include "cli/show/log.h"
 #include "cli/show/numbers.h"
 #include "cli/show/reports.h"
 #include "metrics/retrieval_meter.h"
@@ -70,14 +71,33 @@ RowInputs InputsOf(const TrainConfig& config, int64_t ahead) {
   return inputs;
 }
 
+bool AnyFolder(const std::vector<std::string>& files) {
+  return std::ranges::any_of(files, [](const std::string& path) { return IsFolder(path); });
+}
+
+bool IsText(const RowInputs& inputs) {
+  return inputs.data.schema != nullptr && inputs.data.schema->is_text();
+}
+
+// Warns of parsed rows whose histories were cut before they were stored.
+void WarnOfCutHistories(const RowInputs& inputs, const std::vector<std::string>& history,
+                        const std::vector<std::string>& files) {
+  if (!IsText(inputs) || !AnyFolder(files)) return;
+  for (const FeatureEntry& feature : inputs.data.schema->features)
+    if (feature.max_length && std::ranges::count(history, feature.name) > 0)
+      Warn(Format("feature '{}' has at most {} in a folder of tessera preprocess (\"max_length\"): "
+                  "items beyond them are ranked as candidates, and the baselines do not know them; "
+                  "--data of the text takes whole histories",
+                  feature.name, Counted(*feature.max_length, "item")),
+           {{"feature", feature.name}, {"max_length", *feature.max_length}});
+}
+
 // Returns inputs that read whole histories, where the model's are text that cuts them: a model may
 // see the last items alone, but all of them are known. Absent where nothing is cut.
 std::optional<RowInputs> WithWholeHistories(RowInputs inputs,
                                             const std::vector<std::string>& history,
                                             const std::vector<std::string>& files) {
-  const bool parsed =
-      std::ranges::any_of(files, [](const std::string& path) { return IsFolder(path); });
-  if (inputs.data.schema == nullptr || !inputs.data.schema->is_text() || parsed) return {};
+  if (!IsText(inputs) || AnyFolder(files)) return {};
   DataSchema schema = *inputs.data.schema;
   bool cut = false;
   for (FeatureEntry& feature : schema.features) {
@@ -125,6 +145,14 @@ void AddHistories(Context& ctx, const Batch& batch, const CatalogueFeatures& fea
   for (const auto& bag : joined) histories.Add(bag);
 }
 
+// "row 42 (--rows 41:42)"; rows of which some between were left out are not told apart.
+std::string PlaceOf(const Batch& batch, int64_t row) {
+  const int64_t at = batch.first_row + row;
+  if (batch.end_row - batch.first_row == batch.size())
+    return Format("row {} (--rows {}:{})", at + 1, at, at + 1);
+  return Format("a row of --rows {}:{}", batch.first_row, batch.end_row);
+}
+
 struct Baselines {
   std::vector<float> popularity;
   ItemNeighbours neighbours;
@@ -164,6 +192,7 @@ class RecallRun {
 
   RecallOutcome Run() {
     WarnOfScoredRows(flags_.rows, inputs_, flags_.model);
+    WarnOfCutHistories(inputs_, features_.history, flags_.rows.data);
     const auto rows = Open(inputs_, flags_.rows.range);
     const auto known = whole_ ? Open(*whole_, flags_.rows.range) : nullptr;
     int64_t read = 0;
@@ -209,8 +238,9 @@ class RecallRun {
       const int64_t row = counted.rows[n];
       const auto& bag = own[static_cast<size_t>(row)];
       if (bag.size() > 1)
-        throw Error(Format("row {}: expected one id of '{}', which is to be found, got {}",
-                           batch.first_row + row, features_.candidate, bag.size()));
+        throw Error(Format("{}: {}: expected one id of '{}', which is to be found, got {}",
+                           NameOf(flags_.rows), PlaceOf(batch, row), features_.candidate,
+                           bag.size()));
       if (bag.empty())
         ++left_out_;
       else

@@ -95,7 +95,10 @@ json all.json "d['model']['recall'] == 1 and d['popularity']['recall'] == 1"
 # ---- a folder of parsed rows has the same bags, whose histories are as long as they were stored
 run 0 preprocess --config towers.json bags.txt -o parsed
 run 0 recall towers --data bags.txt --keep-history --json text.json
+lacks err "max_length"
 run 0 recall towers --data parsed --keep-history --json folder.json
+has err "feature 'history' has at most 2 items in a folder of tessera preprocess (\"max_length\"): \
+items beyond them are ranked as candidates, and the baselines do not know them"
 json text.json "d['model'] == json.load(open('folder.json'))['model']"
 json text.json "d['popularity'] != json.load(open('folder.json'))['popularity']"
 fails_saying "feature 'history': drop_last: expected" recall towers --data parsed --ahead 1
@@ -151,6 +154,26 @@ json.dump(config, open("nobody.json", "w"))
 PY
 sed 's/^[0-9]*/0/' bags.txt >nobody.txt
 fails_saying "none of the 601 rows read counts" recall towers --data nobody.txt --config nobody.json
+
+# ---- a row with two candidates is named by its data, and by the rows that --rows takes
+python3 - <<'PY'
+import json
+
+config = json.load(open("towers.json"))
+config["data"]["features"][1] = {"name": "next", "from": "items", "separator": " ", "drop_last": 3}
+json.dump(config, open("few.json", "w"))
+lines = open("bags.txt").read().splitlines()
+short = [line for line in lines if len(line.split()) == 5][:3]
+long = next(line for line in lines if len(line.split()) == 6)
+open("rows.txt", "w").write("\n".join(short[:2] + [long, short[2]]) + "\n")
+open("bad.txt", "w").write("\n".join([short[0], "1 x", long]) + "\n")
+PY
+fails_saying "rows.txt: row 3 (--rows 2:3): expected one id of 'next', which is to be found, got \
+2" recall towers --data rows.txt --config few.json
+fails_saying "rows.txt: row 3 (--rows 2:3): expected" recall towers --data rows.txt \
+  --config few.json --rows 1:4
+fails_saying "bad.txt: a row of --rows 0:3: expected one id of 'next'" \
+  recall towers --data bad.txt --config few.json --skip-bad-lines
 
 # ---- what is refused, before anything is written
 fails_saying "--set requires --config" recall towers --data bags.txt --set train.epochs=1
