@@ -217,6 +217,10 @@ Json ReadJsonText(std::string_view text, const JsonLimits& limits, const UnreadL
   builder.reached = text.data();
   Json::sax_parse(Cursor(text.data(), &builder.reached),
                   Cursor(text.data() + text.size(), &builder.reached), &builder);
+  // nlohmann takes this byte for the end of its input.
+  if (builder.reached > text.data() && builder.reached[-1] == '\0')
+    throw Error(Format("parse error at byte {}: unexpected NUL; expected end of input",
+                       builder.reached - text.data()));
   return std::move(builder.root);
 }
 

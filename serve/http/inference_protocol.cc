@@ -71,7 +71,8 @@ std::string_view UnreadText(const Json& place, const std::string& where, std::st
 template <typename T>
 std::optional<T> Parameter(JsonObject& object, const char* key) {
   const Json* parameters = object.Find("parameters");
-  if (parameters == nullptr || !parameters->is_object()) return std::nullopt;
+  if (parameters == nullptr) return std::nullopt;
+  if (!parameters->is_object()) ThrowExpected(object.at("parameters"), "an object", *parameters);
   const auto found = parameters->find(key);
   if (found == parameters->end()) return std::nullopt;
   T value{};
@@ -139,8 +140,7 @@ AskedOutput ReadOutput(const Json& json, const std::string& where,
   JsonObject output(json, where);
   output.Find("name");
   const AskedOutput asked = {*found, Parameter<bool>(output, "binary_data").value_or(binary)};
-  if (const Json* p = output.Find("parameters");
-      p != nullptr && p->is_object() && p->contains("classification"))
+  if (const Json* p = output.Find("parameters"); p != nullptr && p->contains("classification"))
     throw Error(
         Format("{}: scores are answered, not classes", output.at("parameters.classification")));
   output.Finish();

@@ -39,6 +39,9 @@ TEST(JsonReader, SaysWhatIsWrong) {
   EXPECT_NE(ErrorOf("[1e999]").find("number overflow"), std::string::npos);
   EXPECT_NE(ErrorOf("").find("parse error"), std::string::npos);
   EXPECT_NE(ErrorOf("[] []").find("parse error"), std::string::npos);
+  for (const std::string rest : {"", "x"})
+    EXPECT_EQ(ErrorOf(std::string("[]\0", 3) + rest),
+              "parse error at byte 3: unexpected NUL; expected end of input");
   EXPECT_LT(ErrorOf("[\"" + std::string(10'000, 'x')).size(), 300u);
 }
 

@@ -132,6 +132,19 @@ TEST(InferJson, WhatMakesNoSenseIsRefused) {
   const std::string dense = kDense, u = kU, v = kV;
   const std::pair<std::string, std::string> cases[] = {
       {"", "parse error"},
+      {Json(dense + u + v) + '\0', "unexpected NUL; expected end of input"},
+      {Json(dense + u + v) + " \n" + '\0', "unexpected NUL; expected end of input"},
+      {Json(dense + u + v) + '\0' + "x", "unexpected NUL; expected end of input"},
+      {R"({"parameters": 5, )" + Json(dense + u + v).substr(1),
+       "parameters: expected an object, got 5"},
+      {R"({"parameters": null, )" + Json(dense + u + v).substr(1),
+       "parameters: expected an object, got null"},
+      {R"({"outputs": [{"name": "score", "parameters": []}], )" + Json(dense + u + v).substr(1),
+       "outputs[0].parameters: expected an object"},
+      {Json(
+           dense + u +
+           R"({"name": "v", "shape": [2], "datatype": "INT64", "parameters": "", "data": [1, 2]})"),
+       "inputs[2].parameters: expected an object"},
       {"[]", "expected an object"},
       {"{}", "inputs: the key is missing"},
       {std::string(500, '['), "levels of nesting"},
