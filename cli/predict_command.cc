@@ -60,7 +60,7 @@ void AppendScores(std::span<const float> answers, size_t tasks, std::string& lin
 }
 
 PredictOutcome PredictAll(const PredictFlags& flags, RowScorer& model) {
-  SayPart(flags.rows, model, flags.model);
+  SayPart(flags.rows, model.inputs(), model.training_data(), flags.model);
   WarnOfScoredRows(flags.rows, model.inputs(), flags.model);
   PredictOutcome outcome;
   if (!flags.out.empty()) outcome.scores = ScoresHeading(model.tasks());

@@ -33,7 +33,7 @@ namespace tessera::cli {
 namespace {
 
 struct RecallFlags {
-  std::string model, config, json, memory_limit;
+  std::string model, config, json, memory_limit, part = "all";
   std::vector<std::string> set;
   ScoredRows rows;
   int64_t at = 20, ahead = 0;
@@ -193,8 +193,8 @@ class RecallRun {
   RecallOutcome Run() {
     WarnOfScoredRows(flags_.rows, inputs_, flags_.model);
     WarnOfCutHistories(inputs_, features_.history, flags_.rows.data);
-    const auto rows = Open(inputs_, flags_.rows.range);
-    const auto known = whole_ ? Open(*whole_, flags_.rows.range) : nullptr;
+    const auto rows = Open(inputs_);
+    const auto known = whole_ ? Open(*whole_) : nullptr;
     int64_t read = 0;
     while (const auto batch = rows->Next()) {
       read += batch->size();
@@ -216,15 +216,17 @@ class RecallRun {
   }
 
  private:
-  std::unique_ptr<DataSource> Open(const RowInputs& inputs, const std::string& range) const {
-    ScoredRows rows = flags_.rows;
-    rows.range = range;
-    return OpenScoredRows(rows, inputs, flags_.model);
+  // The rows of which candidates are ranked.
+  std::unique_ptr<DataSource> Open(const RowInputs& inputs) const {
+    return OpenScoredRows(flags_.rows, inputs, flags_.model);
   }
 
   void FitBaselines() {
     Histories all(features_.items);
-    const auto rows = Open(whole_.value_or(inputs_), ":");
+    ScoredRows every = flags_.rows;
+    every.range = ":";
+    every.part = RowPart::kAll;
+    const auto rows = OpenScoredRows(every, whole_.value_or(inputs_), flags_.model);
     while (const auto batch = rows->Next()) AddHistories(ctx_, *batch, features_, all);
     baselines_ = Baselines{all.Popularity(), ItemNeighbours(all)};
   }
@@ -278,6 +280,7 @@ nlohmann::ordered_json AsJson(const RetrievalValues& values) {
 
 std::string AsJson(const RecallFlags& flags, const RecallOutcome& outcome) {
   nlohmann::ordered_json json = {{"recall_at", flags.at},
+                                 {"part", ToString(flags.rows.part)},
                                  {"examples", outcome.model.examples},
                                  {"without_candidate", outcome.left_out},
                                  {"candidates", outcome.candidates},
@@ -316,7 +319,8 @@ void CheckAnyRanked(const RecallFlags& flags, const RecallOutcome& outcome,
   CheckAnyScored(flags.rows, false, outcome.read);
 }
 
-int Recall(const RecallFlags& flags) {
+int Recall(RecallFlags& flags) {
+  flags.rows.part = ParseRowPart(flags.part);
   std::vector<std::string> reads = flags.rows.data;
   reads.insert(reads.end(), {flags.model, flags.config});
   Outputs outputs(/*overwrite=*/false, std::move(reads));
@@ -334,9 +338,11 @@ int Recall(const RecallFlags& flags) {
   Context ctx({.threads = flags.rows.threads});
   Trainer trainer(ctx, config);
   trainer.Load(checkpoint);
+  SayPart(flags.rows, RowInputsOf(config), trainer.progress().data, flags.model);
   const RecallOutcome outcome = RecallRun(flags, config, trainer).Run();
   CheckAnyRanked(flags, outcome, CatalogueFeaturesOf(config).candidate);
   Say(flags, outcome);
+  SayAllRows(flags.rows, config.data.split.has_value());
   if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(flags, outcome));
   return 0;
 }
@@ -377,6 +383,7 @@ void AddRecallCommand(Command app) {
            "Rank candidates only for these rows; default: all. The baselines know the histories "
            "of all")
       .Value("FIRST:LAST");
+  AddPartFlag(command, "Rank candidates only for", f->part);
   AddRankingFlags(command, *f);
   command.Add("--threads", f->rows.threads, "Number of threads; default 1")
       .Within(NumbersFrom(1, 1024))

@@ -259,18 +259,18 @@ void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainC
               "quantize, --checkpoint of predict). --memory-limit SIZE sets another limit");
 }
 
-void SayPart(const ScoredRows& rows, const RowScorer& model, const std::string& path) {
+void SayPart(const ScoredRows& rows, const RowInputs& of_model, const std::string& trained_on,
+             const std::string& path) {
   if (rows.part == RowPart::kAll) return;
   const std::string part = ToString(rows.part);
-  if (!model.inputs().data.split)
+  if (!of_model.data.split)
     throw Error(Format("--part {}: {} was trained without a data.split", part, path));
-  const SplitOptions& split = *model.inputs().data.split;
+  const SplitOptions& split = *of_model.data.split;
   Note(Format("part {} of the split {}", part, split),
        {{"part", part}, {"split", ToString(split)}});
   if (const std::string found = FoundTimeText(split); !found.empty()) Note(found);
-  if (!GoesByOtherRows(split) || model.training_data().empty()) return;
-  const DataIdentity was = DataIdentityFromText(model.training_data()),
-                     is = IdentityOf(rows.data, {});
+  if (!GoesByOtherRows(split) || trained_on.empty()) return;
+  const DataIdentity was = DataIdentityFromText(trained_on), is = IdentityOf(rows.data, {});
   if (!std::ranges::equal(was.paths, is.paths,
                           [](const auto& a, const auto& b) { return a.SameContent(b); }))
     Warn(

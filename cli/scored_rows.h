@@ -122,9 +122,11 @@ class RowScorer {
   std::unique_ptr<Trainer> trainer_;
 };
 
-// Says which rows a part has, and where they may be others than those of the training. Throws Error
-// for a part of rows that no split parts. `path`: of the model.
-void SayPart(const ScoredRows& rows, const RowScorer& model, const std::string& path);
+// Says which rows a part has, and where they may be others than those of the training, whose data
+// have the identity `trained_on`, a text; "" where it is not known. Throws Error for a part of rows
+// that no split parts. `path`: of the model.
+void SayPart(const ScoredRows& rows, const RowInputs& of_model, const std::string& trained_on,
+             const std::string& path);
 // Where all rows were taken although the training splits them: says so.
 void SayAllRows(const ScoredRows& rows, bool is_split);
 

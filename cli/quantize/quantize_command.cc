@@ -179,7 +179,7 @@ std::optional<EvaluationValues> ScoresOfCheckpoint(const QuantizeFlags& flags,
                                                    const std::optional<TrainConfig>& config) {
   if (flags.scored.data.empty()) return {};
   RowScorer scorer(checkpoint, config, flags.threads);
-  SayPart(flags.scored, scorer, flags.checkpoint);
+  SayPart(flags.scored, scorer.inputs(), scorer.training_data(), flags.checkpoint);
   WarnOfScoredRows(flags.scored, scorer.inputs(), flags.checkpoint);
   SayAllRows(flags.scored, scorer.inputs().data.split.has_value());
   return ScoresOf(std::move(scorer), flags);

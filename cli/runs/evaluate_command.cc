@@ -140,7 +140,7 @@ void Count(std::span<const TaskExamples> tasks, Outcome& outcome) {
 }
 
 Outcome EvaluateAll(const Flags& flags, RowScorer& model) {
-  SayPart(flags.rows, model, flags.model);
+  SayPart(flags.rows, model.inputs(), model.training_data(), flags.model);
   WarnOfScoredRows(flags.rows, model.inputs(), flags.model);
   const std::optional<MadeUpRows> made_up = MadeUpRowsOf(flags, model);
   Outcome outcome;

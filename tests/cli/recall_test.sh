@@ -92,6 +92,35 @@ json some.json "d['examples'] == 10 and d['without_candidate'] == 1 and d['candi
 run 0 recall towers --data bags.txt --json all.json --at 64
 json all.json "d['model']['recall'] == 1 and d['popularity']['recall'] == 1"
 
+# ---- both parts of a split together have the figures of all rows: the baselines know all
+run 0 train --config towers.json --set 'data.split={"by": "random", "fraction": 0.3}' \
+  --data bags.txt --checkpoint split
+for part in all train eval; do
+  run 0 recall split --data bags.txt --part $part --json $part.json
+  if [ $part = all ]; then
+    has out "these are all rows: --part eval leaves out"
+  else
+    has out "part $part of the split random"
+  fi
+  json $part.json "d['part'] == '$part'"
+done
+python3 - <<'PY' || fail "parts of a split"
+import json
+
+whole, train, evaluated = (json.load(open(f"{p}.json")) for p in ("all", "train", "eval"))
+assert train["examples"] > 1.5 * evaluated["examples"] > 0, (train, evaluated)
+assert whole["examples"] == train["examples"] + evaluated["examples"] == 600
+for who in ("model", "item_knn", "popularity"):
+    for key in ("recall", "ndcg", "mrr"):
+        both = sum(part["examples"] * part[who][key] for part in (train, evaluated)) / 600
+        assert abs(both - whole[who][key]) < 1e-9, (who, key, both, whole)
+PY
+fails_saying "--part eval: towers was trained without a data.split" recall towers \
+  --data bags.txt --part eval
+run 0 recall split --data bags.txt --part train --rows 0:1
+fails_saying "there are no rows to score among --rows 0:1 of --part eval" recall split \
+  --data bags.txt --part eval --rows 0:1
+
 # ---- a folder of parsed rows has the same bags, whose histories are as long as they were stored
 run 0 preprocess --config towers.json bags.txt -o parsed
 run 0 recall towers --data bags.txt --keep-history --json text.json
