@@ -64,14 +64,18 @@ TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const DenseOptimizerC
   if (found == place.plan->tables.end()) return memory;
   const bool filled = table.location != EmbeddingLocation::kDisk &&
                       !(place.memory == MemoryOf::kHost && internal::CanTakeRowsOnUse(table));
-  double making = 0;  // ranks fill their parts at the same time, those of 16 bits as f32 first
+  double growing = 0;  // caches of ranks grow at the same time
+  double making = 0;   // ranks fill their parts at the same time, those of 16 bits as f32 first
   for (const Shard& shard : found->second.shards)
     for (int64_t time = 0; time < TimesHere(shard, place); ++time) {
-      memory += of_part(shard.rows, shard.columns);
+      const TableMemory part = of_part(shard.rows, shard.columns);
+      memory += part;
+      growing += part.growing;
       if (table.data_type != DType::kF32 && filled)
         making += kFloat * static_cast<double>(shard.rows) * static_cast<double>(shard.columns);
     }
   memory.making = making;
+  memory.growing = growing;
   return memory;
 }
 
@@ -91,7 +95,7 @@ TableMemory MemoryHere(const EmbeddingBagConfig& config, const DenseOptimizerCon
   const bool on_gpu = place.memory == MemoryOf::kGpu;
   if ((table.location == EmbeddingLocation::kDevice) != on_gpu)
     memory.rows = memory.states = memory.making = 0;
-  if (!on_gpu) memory.cache = 0;
+  if (!on_gpu) memory.cache = memory.growing = 0;
   return memory;
 }
 
@@ -194,7 +198,7 @@ std::string Advice(const TrainConfig& config, const TrainingPlace& place,
 
 double TrainingMemory::making() const {
   double most = 0;
-  for (const TableMemory& table : tables) most = std::max(most, table.making);
+  for (const TableMemory& table : tables) most = std::max({most, table.making, table.growing});
   return most;
 }
 
@@ -240,7 +244,7 @@ std::vector<MemoryPart> PartsOf(const TrainingMemory& memory) {
   return {{"tables' rows", rows, LargestText(tables)},
           {"optimizer states", states},
           {"caches of rows", cache},
-          {"copies while tables are filled", memory.making()},
+          {"copies while tables are filled or caches grow", memory.making()},
           {"what is known of raw ids", memory.ids},
           {"the dense part", memory.dense},
           {"a batch", memory.batch}};

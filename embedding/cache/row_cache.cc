@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <set>
 #include <utility>
 
 #include "embedding/cache/cache_calls.h"
 #include "embedding/cache/row_cache_state.h"
+#include "embedding/config/cache_size.h"
 #include "runtime/device/dispatch.h"
 
 namespace tessera {
@@ -30,16 +30,10 @@ void CheckParts(const Context& ctx, const std::vector<Tensor>& parts) {
 
 // The number of sets, no more than the table needs.
 int64_t NumSets(const std::vector<Tensor>& parts, const CacheConfig& config) {
-  const int64_t rows = parts[0].dim(0), ways = config.ways;
   int64_t line_bytes = 0;
   for (const Tensor& part : parts) line_bytes += RowBytes(part);
   CheckCacheBytes(config, line_bytes);
-  const int64_t sets =
-      config.bytes > 0
-          ? config.bytes / line_bytes / ways
-          : static_cast<int64_t>(std::ceil(static_cast<double>(rows) * config.load_factor /
-                                           static_cast<double>(ways)));
-  return std::min(sets, (rows + ways - 1) / ways);
+  return NumCacheLines(config, parts[0].dim(0), line_bytes) / config.ways;
 }
 
 // Checks what a prefetch was given; returns the number of ids.

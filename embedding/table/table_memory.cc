@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "embedding/config/cache_size.h"
 #include "optim/state_bytes.h"
 
 namespace tessera {
@@ -15,6 +16,12 @@ double StateBytes(const BaseEmbeddingConfig& config, int64_t columns) {
   return static_cast<double>(StateBytesARow(config.optimizer, config.state_type, columns));
 }
 
+// The bytes of a row in the largest of its parts: the row itself, or a state of it.
+double LargestPart(const BaseEmbeddingConfig& config, int64_t columns) {
+  const auto state = static_cast<double>(SizeOf(config.state_type) * columns);
+  return std::max(RowBytes(config, columns), std::min(StateBytes(config, columns), state));
+}
+
 }  // namespace
 
 TableMemory& TableMemory::operator+=(const TableMemory& part) {
@@ -22,6 +29,7 @@ TableMemory& TableMemory::operator+=(const TableMemory& part) {
   states += part.states;
   cache += part.cache;
   making = std::max(making, part.making);
+  growing = std::max(growing, part.growing);
   return *this;
 }
 
@@ -36,11 +44,13 @@ TableMemory MemoryOfTable(const BaseEmbeddingConfig& config, int64_t rows, int64
   memory.rows =
       count * (on_disk ? static_cast<double>(kDiskIndexBytes) : RowBytes(config, columns));
   memory.states = on_disk ? 0 : count * StateBytes(config, columns);
-  if (IsCached(config.location)) {
-    const double whole = BytesOfRows(config, rows, columns),
-                 lines = config.cache.bytes > 0 ? static_cast<double>(config.cache.bytes)
-                                                : whole * config.cache.load_factor;
-    memory.cache = std::min(lines, whole);
+  if (IsCached(config.location) && rows > 0 && columns > 0) {
+    const double line = BytesOfRows(config, 1, columns);
+    const auto lines =
+        static_cast<double>(NumCacheLines(config.cache, rows, static_cast<int64_t>(line)));
+    memory.cache = BytesOfLines(lines, line);
+    if (!on_disk && config.cache.scratch_rows == 0)
+      memory.growing = lines * LargestPart(config, columns);
   }
   if (config.init_fn && config.data_type != DType::kF32)
     memory.making = count * static_cast<double>(SizeOf(DType::kF32) * columns);

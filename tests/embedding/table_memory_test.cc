@@ -36,11 +36,14 @@ TEST(TableMemory, CachedTablesHaveLinesToo) {
   EmbeddingBagConfig table = Table();
   table.location = EmbeddingLocation::kManagedCaching;
   table.cache.load_factor = 0.25;
-  EXPECT_EQ(MemoryOfTable(table).total(), 192000 * 1.25);
+  constexpr double kLine = 192 + 8 + 8 + 4 + 1;  // a row, its states, and the cache's index
+  EXPECT_EQ(MemoryOfTable(table).total(), 192000 + 256 * kLine) << "whole sets of 32 ways";
+  EXPECT_EQ(MemoryOfTable(table).growing, 256 * 64);
   table.location = EmbeddingLocation::kDisk;
-  EXPECT_EQ(MemoryOfTable(table).total(), 4000 + 192000 * 0.25);
+  EXPECT_EQ(MemoryOfTable(table).total(), 4000 + 256 * kLine);
+  EXPECT_EQ(MemoryOfTable(table).growing, 0);
   table.cache.bytes = 30000;
-  EXPECT_EQ(MemoryOfTable(table).total(), 34000);
+  EXPECT_EQ(MemoryOfTable(table).total(), 4000 + 4 * 32 * kLine);
 }
 
 TEST(TableMemory, AGrowingTableCountsAllThatItMayTake) {
@@ -51,17 +54,19 @@ TEST(TableMemory, AGrowingTableCountsAllThatItMayTake) {
 
 // The counted bytes are those that the allocator is asked for, for rows and states of every type.
 TEST(TableMemory, IsWhatATableTakes) {
-  for (const DType dtype : {DType::kF32, DType::kF16}) {
-    EmbeddingBagConfig table = Table();
-    table.num_embeddings = 1 << 18;
-    table.data_type = table.state_type = dtype;
-    Context ctx({.threads = 1});
-    const int64_t before = HostAllocator().stats().live_bytes;
-    const EmbeddingBagCollection tables(ctx, {table});
-    const auto taken = static_cast<double>(HostAllocator().stats().live_bytes - before);
-    EXPECT_GE(taken, MemoryOfTable(table).total());
-    EXPECT_LE(taken, MemoryOfTable(table).total() * 1.01 + (3 << 20));
-  }
+  for (const bool cached : {false, true})
+    for (const DType dtype : {DType::kF32, DType::kF16}) {
+      EmbeddingBagConfig table = Table();
+      if (cached) table.location = EmbeddingLocation::kManagedCaching;
+      table.num_embeddings = 1 << 18;
+      table.data_type = table.state_type = dtype;
+      Context ctx({.threads = 1});
+      const int64_t before = HostAllocator().stats().live_bytes;
+      const EmbeddingBagCollection tables(ctx, {table});
+      const auto taken = static_cast<double>(HostAllocator().stats().live_bytes - before);
+      EXPECT_GE(taken, MemoryOfTable(table).total());
+      EXPECT_LE(taken, MemoryOfTable(table).total() * 1.01 + (3 << 20));
+    }
 }
 
 }  // namespace

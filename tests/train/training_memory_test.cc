@@ -61,7 +61,7 @@ TEST(TrainingMemory, WhatDoesNotFitIsSaidWithWhatWould) {
                                "states 640.0 MiB"));
   EXPECT_THAT(error, HasSubstr("there are 23.0 GiB (here). What would fit: 56 % of the tables' "
                                "rows, rows of 16 bits (\"dtype\": \"bf16\", 20.6 GiB), tables on "
-                               "disk (\"location\": \"DISK\", 8.8 GiB) or ranks on 2 such machines "
+                               "disk (\"location\": \"DISK\", 9.4 GiB) or ranks on 2 such machines "
                                "(mpirun). --memory-limit SIZE sets another limit"));
 }
 
@@ -161,6 +161,21 @@ TEST(TrainingMemory, GrowingTablesOfRanksCountUpToTheirCap) {
   EXPECT_EQ(MemoryOfTraining(config, ranks).making(), 10 * kGiB);
 }
 
+TEST(TrainingMemory, CachesOfRanksGrowAtOnceAndThoseOfTablesInTurn) {
+  TrainConfig config = Large();
+  const ShardingPlan plan = PlanOf(config);
+  for (EmbeddingBagConfig& table : config.tables) {
+    table.location = EmbeddingLocation::kManagedCaching;
+    table.cache.load_factor = 0.5;
+  }
+  const auto growing = [&](const TrainingPlace& place) {
+    return MemoryOfTraining(config, place).making();
+  };
+  EXPECT_EQ(growing({.plan = &plan, .ranks = {0, 1, 2, 3}}), 5 * kGiB);
+  EXPECT_EQ(growing({.plan = &plan, .ranks = {2, 3}}), 2.5 * kGiB);
+  EXPECT_EQ(growing({.plan = &plan, .ranks = {1, 3}, .memory = MemoryOf::kGpu}), 2.5 * kGiB);
+}
+
 // A table takes memory of the host or of the GPU; a cached one takes some of both.
 TEST(TrainingMemory, AGpuHoldsTablesAtDeviceAndCaches) {
   TrainConfig config = Large();
@@ -176,7 +191,7 @@ TEST(TrainingMemory, AGpuHoldsTablesAtDeviceAndCaches) {
   }
   EXPECT_EQ(gpu.tables[1].total(), 0);
   EXPECT_EQ(host.tables[1].total(), table);
-  EXPECT_EQ(gpu.tables[2].total(), table / 4);
+  EXPECT_EQ(gpu.tables[2].total(), table / 4 + (10 << 20) * 21.0) << "with the cache's index";
   EXPECT_EQ(host.tables[2].total(), table);
   EXPECT_GT(gpu.dense, 0);
   EXPECT_EQ(gpu.batch, 0);
@@ -194,7 +209,7 @@ TEST(TrainingMemory, WhatDoesNotFitOnAGpuIsSaidWithWhatWould) {
   EXPECT_THAT(error, HasSubstr("there are 23.0 GiB (free on cuda:0). What would fit: 56 % of the "
                                "tables' rows, rows of 16 bits (\"dtype\": \"bf16\", 20.6 GiB), "
                                "tables in host memory behind a cache (\"location\": "
-                               "\"MANAGED_CACHING\", 8.1 GiB) or ranks on 2 such GPUs"));
+                               "\"MANAGED_CACHING\", 10.8 GiB) or ranks on 2 such GPUs"));
 }
 
 TEST(TrainingMemory, NetsAreAsLargeAsTheyAreBuilt) {
