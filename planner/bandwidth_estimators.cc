@@ -1,5 +1,6 @@
 #include "planner/bandwidth_estimators.h"
 
+#include "embedding/config/cache_size.h"
 #include "embedding/table/table_memory.h"
 
 namespace tessera {
@@ -32,13 +33,16 @@ void BandwidthPerfEstimator::Estimate(const Topology& topology, const PlannerMod
 void BandwidthStorageEstimator::Estimate(const Topology& topology, const PlannerModel& model,
                                          ShardingOption& option) const {
   TorchRecStorageEstimator::Estimate(topology, model, option);
-  if (option.kernel != PlanKernel::kKeyValue) return;
-  const bool cpu = topology.compute_device == ComputeDevice::kCpu;
+  const bool cpu = topology.compute_device == ComputeDevice::kCpu,
+             on_disk = option.kernel == PlanKernel::kKeyValue;
+  const PlannerTable& table = model.tables.at(static_cast<size_t>(option.table));
+  if (!on_disk && !(cpu && model.is_cached_on_cpu(table, option.kernel))) return;
   const double cached = LinesOf(model, option);
   for (ShardRun& run : option.shards) {
-    const double lines = cached * static_cast<double>(run.storage.ssd);
-    (cpu ? run.storage.ddr : run.storage.hbm) += static_cast<int64_t>(lines);
-    run.storage.ddr += kDiskIndexBytes * run.rows;
+    const double lines = cached * static_cast<double>(run.rows),
+                 bytes = BytesOfLines(lines, LineBytes(table, run.columns));
+    (cpu ? run.storage.ddr : run.storage.hbm) += static_cast<int64_t>(bytes);
+    if (on_disk) run.storage.ddr += kDiskIndexBytes * run.rows;
   }
 }
 

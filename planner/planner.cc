@@ -7,6 +7,7 @@
 #include "planner/infeasible.h"
 #include "planner/model/planner_error.h"
 #include "planner/proposal_walk.h"
+#include "planner/rank_caps.h"
 #include "planner/search/exact_search.h"
 #include "planner/search/lower_bound.h"
 #include "planner/search/plan_search.h"
@@ -25,38 +26,6 @@ constexpr const char* kPerfModelNames[] = {"max_rank_perf", "max_rank_hbm"};
 constexpr double kBetter = 1e-6;
 constexpr size_t kNamedTables = 5;  // of those that an error is about, at most
 
-[[noreturn]] void RefuseCap(const std::string& why) {
-  throw PlannerError(PlannerErrorKind::kPlacementRules, "placement rules: rank_caps: " + why);
-}
-
-void CheckCap(const Topology& topology, const RankCap& cap) {
-  if (cap.rank < 0 || cap.rank >= topology.world_size)
-    RefuseCap(Format("there are ranks 0 to {}, got {}", topology.world_size - 1, cap.rank));
-  if (!cap.hbm && !cap.ddr) RefuseCap(Format("rank {}: expected hbm or ddr, got none", cap.rank));
-  if (cap.hbm.value_or(0) < 0 || cap.ddr.value_or(0) < 0)
-    RefuseCap(Format("rank {}: expected bytes of at least 0, got {}", cap.rank,
-                     std::min(cap.hbm.value_or(0), cap.ddr.value_or(0))));
-}
-
-// Returns what a cap leaves to tables beside the dense part and batches.
-int64_t LeftUnder(int64_t cap, int64_t taken) { return std::max<int64_t>(0, cap - taken); }
-
-std::vector<Storage> Capped(const Topology& topology, const ReservedMemory& reserved,
-                            const PlacementRules& rules) {
-  const int64_t taken = reserved.dense_bytes + reserved.kjt_bytes;
-  const bool cpu = topology.compute_device == ComputeDevice::kCpu;
-  std::vector<Storage> capacity = reserved.capacity;
-  std::set<int> capped;
-  for (const RankCap& cap : rules.rank_caps) {
-    CheckCap(topology, cap);
-    if (!capped.insert(cap.rank).second) RefuseCap(Format("rank {} comes twice", cap.rank));
-    Storage& rank = capacity[static_cast<size_t>(cap.rank)];
-    if (cap.hbm) rank.hbm = std::min(rank.hbm, LeftUnder(*cap.hbm, cpu ? 0 : taken));
-    if (cap.ddr) rank.ddr = std::min(rank.ddr, LeftUnder(*cap.ddr, cpu ? taken : 0));
-  }
-  return capacity;
-}
-
 // "together and apart": the rules that say where tables lie.
 std::string NamesOf(const PlacementRules& rules) {
   std::vector<std::string> names;
@@ -74,14 +43,6 @@ void CheckSearchOff(const PlannerOptions& options) {
   TESSERA_CHECK(!options.proposers.empty(),
                 "planner: search = false beside no proposers: nothing would be tried: leave the "
                 "search on, or name a proposer");
-}
-
-// CPUs have no HBM for a cap to be of.
-void CheckCapsOfCpus(const std::vector<RankCap>& caps) {
-  for (const RankCap& cap : caps)
-    if (cap.hbm)
-      RefuseCap(Format("hbm of rank {} beside ranks that are CPUs, which have none; expected ddr",
-                       cap.rank));
 }
 
 void CheckOptions(const PlannerOptions& options, const Topology& topology) {
@@ -157,6 +118,7 @@ class Run {
 
   void Search() {
     const std::vector<Item> items = MakeItems(model_, options_, settings_.rules, cost_);
+    CheckApart(settings_.rules, topology_.world_size);
     const double servers = Servers(topology_);
     result_.threshold_bound = ThresholdBound(items, servers);
     result_.lower_bound = MemoryBound(items, servers, capacity_, result_.threshold_bound);
@@ -305,7 +267,7 @@ class Run {
     if (IsSound(option)) return;
     throw PlannerError(
         PlannerErrorKind::kInvalidComputeKernel,
-        Format("table {}: {} with a cache load factor of {}: expected one above 0 and below 1",
+        Format("table {}: {} with a cache load factor of {}: expected one above 0, at most 1",
                model_.full_name(model_.tables[static_cast<size_t>(option.table)]), option.kernel,
                *option.cache_load_factor));
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <variant>
 
+#include "embedding/config/cache_size.h"
 #include "embedding/table/table_memory.h"
 #include "models/ranking_net.h"
 #include "optim/dense_state_names.h"
@@ -55,7 +56,16 @@ std::vector<PlanKernel> KernelsOf(EmbeddingLocation location, ComputeDevice devi
 
 // The cache's lines as a share of the rows.
 double LinesShare(const EmbeddingBagConfig& table) {
-  return MemoryOfTable(table).cache / BytesOfRows(table, table.num_embeddings, table.embedding_dim);
+  const auto line = static_cast<int64_t>(BytesOfRows(table, 1, table.embedding_dim));
+  const int64_t rows = table.num_embeddings, lines = NumCacheLines(table.cache, rows, line);
+  return static_cast<double>(std::min(lines, rows)) / static_cast<double>(rows);
+}
+
+CacheParams CacheOf(const EmbeddingBagConfig& table) {
+  CacheParams cache = {.load_factor = LinesShare(table)};
+  if (table.cache.bytes > 0) cache.bytes = table.cache.bytes;
+  cache.always = table.location == EmbeddingLocation::kManagedCaching;
+  return cache;
 }
 
 // The bytes of the net's parameters; a net is made once to ask it.
@@ -112,7 +122,7 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
         raw != config.managed_collision.end())
       constraints.sharding_types = TypesOf(raw->second, ranks);
     constraints.compute_kernels = KernelsOf(table.location, device);
-    if (IsCached(table.location)) constraints.cache_params = {.load_factor = LinesShare(table)};
+    if (IsCached(table.location)) constraints.cache_params = CacheOf(table);
   }
   model.dense_parameter_bytes = DenseBytes(config);
   return model;

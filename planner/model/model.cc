@@ -36,6 +36,8 @@ void CheckCache(const CacheParams& cache, const std::string& table) {
                 "table {}: cache_params.load_factor {}", table, cache.load_factor.value_or(0));
   TESSERA_CHECK(cache.num_passes.value_or(1) >= 0, "table {}: cache_params.num_passes {}", table,
                 cache.num_passes.value_or(1));
+  TESSERA_CHECK(cache.bytes.value_or(1) > 0, "table {}: cache_params.bytes {}; expected above 0",
+                table, cache.bytes.value_or(1));
   if (!cache.statistics) return;
   const CacheStatistics& s = *cache.statistics;
   TESSERA_CHECK(!s.histogram.empty(), "table {}: cache_params.stats.hist is empty", table);
@@ -57,8 +59,20 @@ void CheckConstraints(const TableConstraints& c, const std::string& table) {
                 kMaxTableBytes / (1 << 20), table, "key_value_params.max_l1_cache_size");
 }
 
+// Reports show names in lines of tables.
+void CheckName(std::string name) {
+  TESSERA_CHECK(!name.empty(), "a table has no name");
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 127; };
+  if (std::none_of(name.begin(), name.end(), is_control)) return;
+  std::replace_if(name.begin(), name.end(), is_control, '?');
+  throw Error(
+      Format("table {}: expected a name without control characters (shown as ?), such as an end of "
+             "a line",
+             name));
+}
+
 void CheckTable(const PlannerTable& t) {
-  TESSERA_CHECK(!t.name.empty(), "a table has no name");
+  CheckName(t.name);
   TESSERA_CHECK(t.rows > 0 && t.dim > 0 && t.planned_rows() > 0 && t.planned_dim() > 0 &&
                     t.element_bytes() > 0,
                 "table {}: expected rows, columns and bytes above 0, got [{}, {}] of {} bytes",
@@ -122,6 +136,12 @@ double PlannerModel::cache_load_factor(const PlannerTable& table) const {
   const std::optional<CacheParams>& own = constraints_of(table).cache_params;
   if (own && own->load_factor) return *own->load_factor;
   return sharder_of(table).cache_load_factor.value_or(kDefault);
+}
+
+bool PlannerModel::is_cached_on_cpu(const PlannerTable& table, PlanKernel kernel) const {
+  if (kernel == PlanKernel::kFusedUvmCaching) return true;
+  const std::optional<CacheParams>& own = constraints_of(table).cache_params;
+  return own && own->always && (kernel == PlanKernel::kFused || kernel == PlanKernel::kDense);
 }
 
 std::string PlannerModel::full_name(const PlannerTable& table) const {

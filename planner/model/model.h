@@ -72,6 +72,9 @@ struct CacheStatistics {
 struct CacheParams {
   std::string algorithm = "lru";
   std::optional<double> load_factor = {};
+  std::optional<int64_t> bytes = {};  // of each shard, rows and states; in place of load_factor
+  // Whether fused and dense have the cache, too, on a CPU: tables that are configured for one do.
+  bool always = false;
   bool prefetch_pipeline = false;
   std::optional<double> num_passes = {};
   std::optional<CacheStatistics> statistics = {};
@@ -142,6 +145,8 @@ struct PlannerModel {
   // Cache lines as a share of a table's rows: from its constraints, else from its kind's settings,
   // else 0.2.
   double cache_load_factor(const PlannerTable& table) const;
+  // Whether a kernel of a CPU has a cache in host memory in front of a table in host memory.
+  bool is_cached_on_cpu(const PlannerTable& table, PlanKernel kernel) const;
   // "path.name".
   std::string full_name(const PlannerTable& table) const;
 };

@@ -105,6 +105,8 @@ CacheParams CacheFields(JsonObject& object) {
   CacheParams cache;
   ReadField(object, "algorithm", cache.algorithm);
   ReadField(object, "load_factor", cache.load_factor);
+  ReadField(object, "bytes", cache.bytes);
+  ReadField(object, "always", cache.always);
   ReadField(object, "prefetch_pipeline", cache.prefetch_pipeline);
   ReadField(object, "num_passes", cache.num_passes);
   WithObject(object, "stats", [&](JsonObject& s) { cache.statistics = StatisticsFields(s); });

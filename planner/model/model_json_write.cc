@@ -49,6 +49,8 @@ Json ModulesJson(const PlannerModel& model) {
 Json CacheJson(const CacheParams& cache) {
   Json json = {{"algorithm", cache.algorithm}, {"prefetch_pipeline", cache.prefetch_pipeline}};
   Put(json, "load_factor", cache.load_factor);
+  Put(json, "bytes", cache.bytes);
+  if (cache.always) json["always"] = true;
   Put(json, "num_passes", cache.num_passes);
   if (!cache.statistics) return json;
   json["stats"] = {{"cacheability", cache.statistics->cacheability},

@@ -6,6 +6,7 @@
 #include "optim/column_cut.h"
 #include "planner/model/planner_error.h"
 #include "planner/search/module_order.h"
+#include "planner/torchrec/torchrec_estimators.h"
 #include "runtime/base/joined.h"
 #include "sharding/plan/column_cuts.h"
 #include "sharding/plan/shard_sizes.h"
@@ -147,6 +148,20 @@ ShardingOption EmbeddingEnumerator::Unpriced(int table, ShardingType type,
   return option;
 }
 
+void EmbeddingEnumerator::SetCacheShare(ShardingOption& option) const {
+  const PlannerTable& table = model_.tables[static_cast<size_t>(option.table)];
+  const std::optional<CacheParams>& cache = model_.constraints_of(table).cache_params;
+  if (!cache || !cache->bytes) return;
+  double lines = 0, rows = 0;
+  for (const ShardRun& run : option.shards) {
+    const double line = LineBytes(table, run.columns), all = static_cast<double>(run.rows) * line,
+                 count = static_cast<double>(run.count);
+    lines += count * std::min(all, static_cast<double>(*cache->bytes));
+    rows += count * all;
+  }
+  if (rows > 0) option.cache_load_factor = lines / rows;
+}
+
 void EmbeddingEnumerator::Estimate(ShardingOption& option) const {
   storage_.Estimate(topology_, model_, option);
   perf_.Estimate(topology_, model_, option);
@@ -156,6 +171,7 @@ ShardingOption EmbeddingEnumerator::Price(int table, ShardingType type, PlanKern
                                           const std::vector<Shard>& shards) const {
   ShardingOption option = Unpriced(table, type, kernel);
   option.shards = RunsOf(shards);
+  SetCacheShare(option);
   Estimate(option);
   return option;
 }
@@ -181,6 +197,7 @@ void EmbeddingEnumerator::AddOptions(int table, std::vector<ShardingOption>& opt
     for (const PlanKernel kernel : kernels) {
       options.push_back(Unpriced(table, type, kernel));
       options.back().shards = runs;
+      SetCacheShare(options.back());
       Estimate(options.back());
     }
   }

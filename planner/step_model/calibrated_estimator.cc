@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "embedding/config/cache_size.h"
 #include "embedding/storage/row_log.h"
 #include "embedding/table/table_memory.h"
 #include "planner/model/planner_error.h"
@@ -178,6 +179,8 @@ void CalibratedStorageEstimator::Estimate(const Topology& topology, const Planne
              cpu = topology.compute_device == ComputeDevice::kCpu,
              on_disk = option.kernel == PlanKernel::kKeyValue,
              caching = option.kernel == PlanKernel::kFusedUvmCaching,
+             cached = on_disk ||
+                      (cpu ? model.is_cached_on_cpu(model.tables.at(t), option.kernel) : caching),
              host = cpu || caching || option.kernel == PlanKernel::kFusedUvm;
   const double factor =
       option.cache_load_factor.value_or(model.cache_load_factor(model.tables.at(t)));
@@ -198,7 +201,8 @@ void CalibratedStorageEstimator::Estimate(const Topology& topology, const Planne
     if (on_disk) run.storage.ddr += kDiskIndexBytes * run.rows;
     int64_t& kept_in = on_disk ? run.storage.ssd : host ? run.storage.ddr : run.storage.hbm;
     kept_in += on_disk ? FileBytes(table, run) : RoundedUp(kept);
-    if (on_disk || (caching && !cpu)) device += RoundedUp(factor * kept);
+    if (const auto rows = static_cast<double>(run.rows); cached && run.rows > 0)
+      device += RoundedUp(BytesOfLines(factor * rows, kept / rows));
   });
 }
 

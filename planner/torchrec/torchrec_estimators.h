@@ -44,6 +44,8 @@ double MissRate(const CacheStatistics& statistics, double load_factor);
 // `optimizer` names in numbers of `state_dtype`. Without both, TorchRec's estimate:
 // 0 none and sgd, 2 adam, 1/dim rowwise_adagrad, 1 any other.
 double OptimizerMultiplier(const PlannerTable& table);
+// The bytes of a row of so many columns with its optimizer states, which a line of a cache holds.
+double LineBytes(const PlannerTable& table, int64_t columns);
 
 }  // namespace tessera
 #endif  // TESSERA_PLANNER_TORCHREC_TORCHREC_ESTIMATORS_H_

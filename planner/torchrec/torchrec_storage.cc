@@ -149,6 +149,12 @@ double OptimizerMultiplier(const PlannerTable& table) {
   return optimizer == "rowwise_adagrad" ? 1.0 / static_cast<double>(dim) : 1;
 }
 
+double LineBytes(const PlannerTable& table, int64_t columns) {
+  const auto row = static_cast<double>(columns * table.element_bytes());
+  return table.kept_bytes ? row + static_cast<double>(table.kept_bytes->Of(columns))
+                          : row * (1 + OptimizerMultiplier(table));
+}
+
 void TorchRecStorageEstimator::Estimate(const Topology& topology, const PlannerModel& model,
                                         ShardingOption& option) const {
   const OptionFacts facts(topology, model, option);

@@ -84,7 +84,12 @@ TEST_F(RulesTest, ACapHoldsAllThatARankHas) {
   EXPECT_LE(under(all), all);
   EXPECT_GT(under(all), others);
   EXPECT_LE(under(all - 1), all - 1);
-  EXPECT_EQ(under(others - 1), others) << "no tables";
+  EXPECT_EQ(under(others), others) << "no tables";
+  EXPECT_EQ(under(0), others) << "no tables";
+  EXPECT_THAT(ErrorOf({.rank_caps = {{.rank = 2, .hbm = others - 1}}}),
+              HasSubstr(Format("rank 2: expected hbm of at least the {} bytes that the dense part "
+                               "and batches take there, or 0 for no tables, got {}",
+                               others, others - 1)));
 }
 
 TEST_F(RulesTest, ReplanningMovesNoMoreThanAllowed) {
@@ -149,6 +154,8 @@ TEST_F(RulesTest, ContradictionsAreNamed) {
               HasSubstr("table t1 is named twice"));
   EXPECT_THAT(ErrorOf({.together = {{"t0", "t1"}}, .apart = {{"t0", "t1"}}}),
               HasSubstr("is to stay together"));
+  EXPECT_THAT(ErrorOf({.apart = {{"t0", "t1", "t2", "t3", "t4"}}}),
+              HasSubstr("apart: 5 tables (t0, t1, t2, t3, t4) cannot lie apart on 4 ranks"));
   EXPECT_THAT(ErrorOf({.rank_caps = {{.rank = 9}}}), HasSubstr("there are ranks 0 to 3, got 9"));
   EXPECT_THAT(ErrorOf({.rank_caps = {{.rank = 1}}}), HasSubstr("rank 1: expected hbm or ddr"));
   EXPECT_THAT(ErrorOf({.rank_caps = {{.rank = 1, .hbm = -5}}}), HasSubstr("at least 0, got -5"));

@@ -60,7 +60,7 @@ TEST(TopologyTest, ErrorsNameFileAndField) {
   EXPECT_THAT(ErrorOf(R"({"tessera_topology": 1, "world_size": 6, "local_world_size": 4})"),
               HasSubstr("local_world_size that divides world_size 6"));
   EXPECT_THAT(ErrorOf(R"({"tessera_topology": 1, "hbm_mem_bw": 0})"),
-              HasSubstr("hbm_mem_bw: expected a bandwidth above 0"));
+              HasSubstr("hbm_mem_bw: expected a bandwidth of at least 0.001 bytes a millisecond"));
   EXPECT_THAT(ErrorOf(R"({"tessera_topology": 1, "world_size": 2, "hbm_caps": [1]})"),
               HasSubstr("hbm_caps, one a rank"));
   EXPECT_EQ(ErrorOf(R"({"tessera_topology": 1, "world_size": 4294967298})"),

@@ -89,6 +89,22 @@ TEST(PlannerModelTest, TablesStayWhereTheirConfigurationHasThem) {
   EXPECT_EQ(kernels(EmbeddingLocation::kDisk, ComputeDevice::kCpu), std::vector{kKeyValue});
 }
 
+TEST(PlannerModelTest, CachesAreThoseOfARun) {
+  TrainConfig config = testing::SmallConfig();
+  EmbeddingBagConfig& table = config.tables[0];
+  const auto cache = [&] {
+    return PlannerModelOf(config, 2, ComputeDevice::kCpu).constraints.at(table.name).cache_params;
+  };
+  EXPECT_FALSE(cache());
+  table.location = EmbeddingLocation::kManagedCaching;
+  table.cache.load_factor = 1;
+  EXPECT_EQ(cache()->load_factor, 1);
+  EXPECT_TRUE(cache()->always);
+  EXPECT_FALSE(cache()->bytes);
+  table.cache.bytes = 1 << 20;
+  EXPECT_EQ(cache()->bytes, 1 << 20);
+}
+
 TEST(PlannerModelTest, EveryRankHasAtLeastOneExample) {
   TrainConfig config = testing::SmallConfig();
   config.batch_size = 2;

@@ -36,7 +36,8 @@ constexpr KeyMeaning kMeanings[] = {
     {"tables[].cache.ways", "Rows of a set of the cache; 1 is direct-mapped."},
     {"tables[].cache.load_factor", "Rows of the cache as a fraction of the table's, up to 1."},
     {"tables[].cache.bytes",
-     "If above 0: the size of the cache in bytes of rows and states, in place of load_factor."},
+     "If above 0: the size of the cache of each shard in bytes of rows and states, in place of "
+     "load_factor."},
     {"tables[].cache.scratch_rows",
      "Rows of room for ids of a batch that find no place in the cache. 0: as many as the largest "
      "batch so far needs."},

@@ -183,6 +183,7 @@ TEST(CalibratedPerfEstimator, RefusesWhatItCannotPrice) {
 TEST(CalibratedStorageEstimator, PutsRowsWhereTheKernelKeepsThem) {
   const PlannerModel model = SmallModel();
   constexpr int64_t kKept = 10'000 * 64 * 4 + 10'000 * 4;
+  constexpr int64_t kLines = kKept / 5 + 2'000 * (8 + 8 + 4 + 1);  // with the cache's index
   const auto storage = [&](ComputeDevice device, PlanKernel kernel) {
     ShardingOption option = Option(0, ShardingType::kTableWise, {{1, 10'000, 64}});
     option.kernel = kernel;
@@ -199,14 +200,16 @@ TEST(CalibratedStorageEstimator, PutsRowsWhereTheKernelKeepsThem) {
   EXPECT_EQ(storage(ComputeDevice::kCuda, PlanKernel::kFused), (Storage{kKept + step, 0, 0}));
   EXPECT_EQ(storage(ComputeDevice::kCuda, PlanKernel::kFusedUvm), (Storage{step, kKept, 0}));
   EXPECT_EQ(storage(ComputeDevice::kCuda, PlanKernel::kFusedUvmCaching),
-            (Storage{step + kKept / 5, kKept, 0}));
+            (Storage{step + kLines, kKept, 0}));
+  EXPECT_EQ(storage(ComputeDevice::kCpu, PlanKernel::kFusedUvmCaching),
+            (Storage{0, step + kKept + kLines, 0}));
   constexpr int64_t kIndex = 10'000 * 4;
   const int64_t file = RowLog::FileBytes(10'000, 64 * 4 + 4);
   EXPECT_GT(file, kKept * 3 / 2) << "a log has room for rows that were written anew";
   EXPECT_EQ(storage(ComputeDevice::kCuda, PlanKernel::kKeyValue),
-            (Storage{step + kKept / 5, kIndex, file}));
+            (Storage{step + kLines, kIndex, file}));
   EXPECT_EQ(storage(ComputeDevice::kCpu, PlanKernel::kKeyValue),
-            (Storage{0, step + kKept / 5 + kIndex, file}));
+            (Storage{0, step + kLines + kIndex, file}));
 }
 
 }  // namespace
