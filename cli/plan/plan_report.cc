@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/plan/plan_validate.h"
 #include "runtime/base/check.h"
 
 namespace tessera::cli {
@@ -46,7 +47,7 @@ Json ValidationJson(const std::vector<ValidatedPlan>& validated) {
                      {"measured_parts_ms", PhasesJson(plan.measured)}});
   const Agreement agreement = ComputeAgreement(validated);
   return {{"plans", std::move(plans)},
-          {"spearman", agreement.spearman},
+          {"spearman", PredictionsDiffer(validated) ? Json(agreement.spearman) : Json()},
           {"median_error", agreement.median_error}};
 }
 

@@ -23,7 +23,7 @@ std::string PlanLine(const PlanResult& plan, const std::string& cost_model);
 //  "simulation": [{"name", "mean_ms", "p50_ms", "p99_ms", "at_work", "waiting_for_ranks",
 //  "exchanging"}]}; memory in bytes.
 // "step_ms" is of a measured machine alone, "validation" of plans that were run, "simulation" of
-// steps that were played.
+// steps that were played. "spearman" is null where all predictions are alike.
 std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explanation,
                            const std::string& cost_model, const PlanLoad& load,
                            const std::vector<ValidatedPlan>& validated,

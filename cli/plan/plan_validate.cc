@@ -28,7 +28,7 @@ std::map<std::string, ComputeKernel> KernelsElsewhere(const ShardingPlan& plan) 
   return kernels;
 }
 
-// This plan, and those that tessera train knows by name, with the same tables elsewhere;
+// This plan, and those that tessera train knows by name, with the same tables elsewhere, each once;
 // column_wise only if the ranks divide all columns, data_parallel only where no table is elsewhere.
 std::vector<NamedPlan> Candidates(const StepModel& model, const ShardingPlan& plan) {
   const std::vector<TableShape> shapes = ShapesOf(model.load());
@@ -41,6 +41,10 @@ std::vector<NamedPlan> Candidates(const StepModel& model, const ShardingPlan& pl
     plans.push_back({name, MakeRanksPlan(word, model.layout(), shapes)});
     for (const auto& [table, kernel] : elsewhere)
       plans.back().plan.tables.at(table).kernel = kernel;
+    const ShardingPlan& added = plans.back().plan;
+    if (std::any_of(plans.begin(), plans.end() - 1,
+                    [&](const NamedPlan& p) { return p.plan == added; }))
+      plans.pop_back();
   };
   for (const char* word : {"table_wise", "row_wise"}) add(word, word);
   if (elsewhere.empty()) add("data_parallel", "data_parallel");
@@ -96,6 +100,12 @@ std::vector<ValidatedPlan> ValidatePlan(const StepModel& model, const ShardingPl
   return validated;
 }
 
+bool PredictionsDiffer(const std::vector<ValidatedPlan>& plans) {
+  return std::any_of(plans.begin(), plans.end(), [&](const ValidatedPlan& p) {
+    return p.predicted.seconds != plans[0].predicted.seconds;
+  });
+}
+
 std::string ValidationText(const std::vector<ValidatedPlan>& plans) {
   std::vector<std::vector<std::string>> rows = {
       {"plan", "predicted, ms", "simulated, ms", "measured, ms"}};
@@ -103,9 +113,10 @@ std::string ValidationText(const std::vector<ValidatedPlan>& plans) {
     rows.push_back({p.name, Fixed(1e3 * p.predicted.seconds, 3), Fixed(1e3 * p.simulated, 3),
                     Fixed(1e3 * p.measured.seconds, 3)});
   const Agreement agreement = ComputeAgreement(plans);
-  return TextTable(rows) + Format("\nSpearman correlation {}, median error {} %\n",
-                                  Fixed(agreement.spearman, 2),
-                                  Fixed(100 * agreement.median_error, 1));
+  const std::string error = Format("edian error {} %\n", Fixed(100 * agreement.median_error, 1));
+  if (!PredictionsDiffer(plans)) return TextTable(rows) + "\nM" + error;
+  return TextTable(rows) +
+         Format("\nSpearman correlation {}, m{}", Fixed(agreement.spearman, 2), error);
 }
 
 }  // namespace tessera::cli

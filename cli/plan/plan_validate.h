@@ -14,6 +14,9 @@ namespace tessera::cli {
 std::vector<ValidatedPlan> ValidatePlan(const StepModel& model, const ShardingPlan& plan,
                                         int count);
 
+// Whether plans have different predictions: ties have no correlation.
+bool PredictionsDiffer(const std::vector<ValidatedPlan>& plans);
+
 // A row a plan, and how predictions agree with steps.
 std::string ValidationText(const std::vector<ValidatedPlan>& plans);
 

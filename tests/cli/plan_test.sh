@@ -70,6 +70,18 @@ assert -1 <= validation["spearman"] <= 1 and validation["median_error"] >= 0
 text = open("out").read()
 assert all(f'{p["measured_ms"]:.3f}' in text for p in validation["plans"])
 EOM
+# A plan that is another one's equal does not run again, and ties have no correlation.
+run 0 plan --tables small.json --topology topology.json --validate 6
+has out "this plan"
+lacks out "large tables by rows"
+run 0 plan --tables small.json --topology topology.json --validate 2 --json two.json
+python3 - <<'EOM' || fail "a correlation of ties, or none of different predictions"
+import json
+validation = json.load(open("two.json"))["validation"]
+first, second = (p["predicted_ms"] for p in validation["plans"])
+assert (validation["spearman"] is None) == (first == second), validation
+assert ("Spearman" in open("out").read()) == (first != second)
+EOM
 # Every plan that is run has the tables on disk that this plan has there. (A millisecond a row: what
 # a short calibration measures may be noise.)
 python3 - <<'EOM'
