@@ -53,9 +53,11 @@ ShardingPlan ToShardingPlan(const Topology& topology, const PlannerModel& model,
     TESSERA_CHECK_EQ(sharding.shards.size(), placed.ranks.size(), "table {}: ranks of its shards",
                      table.name);
     for (size_t i = 0; i < placed.ranks.size(); ++i) sharding.shards[i].rank = placed.ranks[i];
-    const bool added = plan.tables.emplace(table.name, std::move(sharding)).second;
-    TESSERA_CHECK(added, "table {}: it is in two modules, and a sharding plan names tables alone",
-                  table.name);
+    if (!plan.tables.emplace(table.name, std::move(sharding)).second)
+      throw Error(Format(
+          "table {}: two modules have a table of this name, and a sharding plan names tables "
+          "without their modules: give one of them another name",
+          table.name));
     shapes.push_back({table.name, table.planned_rows(), table.planned_dim()});
   }
   CheckPlan(plan, shapes);

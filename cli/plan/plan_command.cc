@@ -94,6 +94,9 @@ int Plan(const PlanFlags& flags) {
   const StepModel* step_model = StepModelFor(flags, planner);
   const std::string cost_model = CostModelName(flags.cost_model, machine);
   const PlanResult plan = planner.Plan();
+  std::optional<ShardingPlan> sharding;
+  if (!flags.out.empty() || step_model != nullptr)
+    sharding = ToShardingPlan(planner.topology(), planner.model(), plan.tables);
   const PlanExplanation explanation = Explain(planner, plan);
   const PlanLoad load = LoadOfPlan(planner, plan);
   std::printf("%s\n%s\n%s\n",
@@ -101,9 +104,6 @@ int Plan(const PlanFlags& flags) {
               ExplanationText(explanation, plan).c_str(), PlanLine(plan, cost_model).c_str());
   if (load.whole_step)
     std::printf("predicted step: %.4g ms, dense layers and waiting included\n", load.step_ms);
-  std::optional<ShardingPlan> sharding;
-  if (!flags.out.empty() || step_model != nullptr)
-    sharding = ToShardingPlan(planner.topology(), planner.model(), plan.tables);
   if (!flags.out.empty()) ReplaceTextFile(flags.out, PlanToJson(*sharding));
   if (!flags.html.empty())
     ReplaceTextFile(flags.html,

@@ -189,3 +189,35 @@ fails_saying 'topology.json: it is a file of "tessera_topology": expected a plan
 fails_saying "nowhere.json: cannot be read" plan --tables nowhere.json --ranks 2
 echo '{"rows": 5}' >other.json
 fails_saying "neither a model to plan" plan --tables other.json --ranks 2
+
+# ---- a plan counts caches as a run makes them: bytes are those of each shard
+planned() {  # cache ranks
+  run 0 plan --tables small.json --ranks "$2" --set tables[0].location=MANAGED_CACHING \
+    --set "tables[0].cache=$1" --set tables[0].rows=100000 --json cached.json
+  python3 -c 'import json; print(sum(r["ddr"] for r in json.load(open("cached.json"))["ranks"]))'
+}
+tenth=$(planned '{"load_factor": 0.1}' 1) all=$(planned '{"load_factor": 1}' 1)
+python3 -c "assert $all - $tenth > 0.9 * 100000 * 4, ($tenth, $all)" ||
+  fail "caches on CPUs are not counted: $tenth, $all"
+run 0 plan --tables small.json --ranks 2 --topology h100 \
+  --set tables[0].location=MANAGED_CACHING --set 'tables[0].cache={"load_factor": 1}'
+has out "fused_uvm_caching"
+
+# ---- two modules with a table of one name: reported, not written
+module='"kind": "ebc", "tables": [{"name": "t", "rows": 1000, "dim": 8, "features": ["f"]}]'
+echo '{"tessera_planner_model": 1, "modules": [{"path": "x", '"$module"'},
+  {"path": "y", '"$module"'}]}' >twins.json
+run 0 plan --tables twins.json --topology h100 --ranks 2
+fails_saying "table t: two modules have a table of this name" plan --tables twins.json \
+  --topology h100 --ranks 2 -o twins_plan.json
+lacks out "rank"
+[ ! -e twins_plan.json ] || fail "a plan of tables of one name was written"
+
+# ---- names that would break tables on the terminal, and bandwidths that overflow times
+sed 's/"t"/"t\\n"/' twins.json >ends.json
+fails_saying "table t?: expected a name without control characters" plan --tables ends.json \
+  --topology h100 --ranks 2
+echo '{"tessera_topology": 1, "compute_device": "cuda", "world_size": 2, "hbm_mem_bw": 1e-300}' \
+  >slow.json
+fails_saying "hbm_mem_bw: expected a bandwidth of at least 0.001 bytes a millisecond, got 1e-300" \
+  plan --tables twins.json --topology slow.json
