@@ -15,7 +15,7 @@ ShardedManagedCollisionCollection::ShardedManagedCollisionCollection(
     : comm_(comm), configs_(std::move(configs)), features_(internal::ListFeatures(configs_)) {
   TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan, and of the communicator");
   CheckPlan(plan, ShapesOf(configs_));
-  CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));
+  CheckSameOnAllRanks(comm, "the sharding plan", PlanLines(plan));
   const std::vector<int64_t> num_parts = CheckedNumParts(managed, configs_);
   for (size_t t = 0; t < configs_.size(); ++t)
     TESSERA_CHECK(num_parts[t] > 0, "managed collision: table {} has no modules", configs_[t].name);

@@ -118,4 +118,12 @@ std::string PlanHash(const ShardingPlan& plan) {
   return Format("{:016x}", internal::HashOf(internal::PlanJson(plan).dump()));
 }
 
+std::string PlanLines(const ShardingPlan& plan) {
+  std::string lines = Format("{} ranks, {} a node\n", plan.world_size, plan.local_size);
+  for (const auto& [name, table] : plan.tables)
+    for (const Shard& shard : table.shards)
+      lines += Format("table {}: {}, {}, {}\n", name, table.type, table.kernel, shard);
+  return lines;
+}
+
 }  // namespace tessera

@@ -83,6 +83,16 @@ TEST(PlanJson, ErrorsNameTheField) {
   EXPECT_NE(error("{", "").find("plan.json: parse error at line"), std::string::npos);
 }
 
+TEST(PlanLines, NameTheShardOfATable) {
+  ShardingPlan plan{.world_size = 2, .local_size = 2, .tables = {}};
+  plan.tables["a"] = {.type = ShardingType::kTableWise,
+                      .shards = {{.rank = 0, .rows = 4, .columns = 2}}};
+  ShardingPlan other = plan;
+  EXPECT_EQ(PlanLines(plan).find("2 ranks, 2 a node\ntable a: table_wise, fused, "), 0u);
+  other.tables["a"].shards[0].rank = 1;
+  EXPECT_NE(PlanLines(plan), PlanLines(other));
+}
+
 TEST(PlanHash, IsTheSameForEqualPlansAlone) {
   const ShardingPlan plan = MixedPlan();
   EXPECT_EQ(PlanHash(plan), PlanHash(PlanFromJson(PlanToJson(plan), "x")));
