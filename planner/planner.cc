@@ -267,7 +267,7 @@ class Run {
     if (IsSound(option)) return;
     throw PlannerError(
         PlannerErrorKind::kInvalidComputeKernel,
-        Format("table {}: {} with a cache load factor of {}: expected one above 0, at most 1",
+        Format("table {}: {} with a cache load factor of {}: expected one above 0 and below 1",
                model_.full_name(model_.tables[static_cast<size_t>(option.table)]), option.kernel,
                *option.cache_load_factor));
   }

@@ -54,11 +54,11 @@ std::vector<PlanKernel> KernelsOf(EmbeddingLocation location, ComputeDevice devi
   TESSERA_FAIL("unknown EmbeddingLocation {}", static_cast<int>(location));
 }
 
-// The cache's lines as a share of the rows.
+// The cache's lines as a share of the rows, as a planner takes it.
 double LinesShare(const EmbeddingBagConfig& table) {
   const auto line = static_cast<int64_t>(BytesOfRows(table, 1, table.embedding_dim));
   const int64_t rows = table.num_embeddings, lines = NumCacheLines(table.cache, rows, line);
-  return static_cast<double>(std::min(lines, rows)) / static_cast<double>(rows);
+  return std::min(static_cast<double>(lines) / static_cast<double>(rows), kNearlyAllRows);
 }
 
 CacheParams CacheOf(const EmbeddingBagConfig& table) {

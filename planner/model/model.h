@@ -69,6 +69,10 @@ struct CacheStatistics {
   double height = 0;
 };
 
+// TorchRec's planner refuses caches of all rows, which a training may have: they are planned as
+// caches of this share.
+inline constexpr double kNearlyAllRows = 1 - 1e-9;
+
 struct CacheParams {
   std::string algorithm = "lru";
   std::optional<double> load_factor = {};

@@ -159,7 +159,7 @@ void EmbeddingEnumerator::SetCacheShare(ShardingOption& option) const {
     lines += count * std::min(all, static_cast<double>(*cache->bytes));
     rows += count * all;
   }
-  if (rows > 0) option.cache_load_factor = lines / rows;
+  if (rows > 0) option.cache_load_factor = std::min(lines / rows, kNearlyAllRows);
 }
 
 void EmbeddingEnumerator::Estimate(ShardingOption& option) const {

@@ -108,11 +108,10 @@ void Prune(std::vector<Candidate>& candidates) {
   for (const ShardingOption* option : options)
     if (got.empty() && !IsSound(*option))
       got = Format(", got {} under {}", *option->cache_load_factor, option->kernel);
-  throw PlannerError(
-      PlannerErrorKind::kInvalidComputeKernel,
-      Format("table {}: expected a cache load factor above 0, at most 1 (or a kernel "
-             "without a cache){}",
-             table, got));
+  throw PlannerError(PlannerErrorKind::kInvalidComputeKernel,
+                     Format("table {}: expected a cache load factor above 0 and below 1 (or a "
+                            "kernel without a cache){}",
+                            table, got));
 }
 
 [[noreturn]] void FailRules(const std::string& what) {
@@ -174,7 +173,7 @@ bool Candidate::distinct_ranks() const {
 bool IsSound(const ShardingOption& o) {
   const bool cached =
       o.kernel == PlanKernel::kFusedUvmCaching || o.kernel == PlanKernel::kQuantUvmCaching;
-  return !cached || !o.cache_load_factor || (*o.cache_load_factor > 0 && *o.cache_load_factor <= 1);
+  return !cached || !o.cache_load_factor || (*o.cache_load_factor > 0 && *o.cache_load_factor < 1);
 }
 
 Candidate MakeCandidate(const ShardingOption& option, SearchCost cost) {

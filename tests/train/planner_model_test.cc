@@ -98,7 +98,7 @@ TEST(PlannerModelTest, CachesAreThoseOfARun) {
   EXPECT_FALSE(cache());
   table.location = EmbeddingLocation::kManagedCaching;
   table.cache.load_factor = 1;
-  EXPECT_EQ(cache()->load_factor, 1);
+  EXPECT_EQ(cache()->load_factor, kNearlyAllRows);
   EXPECT_TRUE(cache()->always);
   EXPECT_FALSE(cache()->bytes);
   table.cache.bytes = 1 << 20;
