@@ -1,5 +1,7 @@
 #include "planner/bandwidth_estimators.h"
 
+#include <cmath>
+
 #include "embedding/config/cache_size.h"
 #include "embedding/table/table_memory.h"
 
@@ -41,7 +43,7 @@ void BandwidthStorageEstimator::Estimate(const Topology& topology, const Planner
   for (ShardRun& run : option.shards) {
     const double lines = cached * static_cast<double>(run.rows),
                  bytes = BytesOfLines(lines, LineBytes(table, run.columns));
-    (cpu ? run.storage.ddr : run.storage.hbm) += static_cast<int64_t>(bytes);
+    (cpu ? run.storage.ddr : run.storage.hbm) += static_cast<int64_t>(std::ceil(bytes));
     if (on_disk) run.storage.ddr += kDiskIndexBytes * run.rows;
   }
 }
