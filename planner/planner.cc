@@ -7,7 +7,7 @@
 #include "planner/infeasible.h"
 #include "planner/model/planner_error.h"
 #include "planner/proposal_walk.h"
-#include "planner/rank_caps.h"
+#include "planner/rank_rules.h"
 #include "planner/search/exact_search.h"
 #include "planner/search/lower_bound.h"
 #include "planner/search/plan_search.h"

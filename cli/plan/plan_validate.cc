@@ -113,10 +113,10 @@ std::string ValidationText(const std::vector<ValidatedPlan>& plans) {
     rows.push_back({p.name, Fixed(1e3 * p.predicted.seconds, 3), Fixed(1e3 * p.simulated, 3),
                     Fixed(1e3 * p.measured.seconds, 3)});
   const Agreement agreement = ComputeAgreement(plans);
-  const std::string error = Format("edian error {} %\n", Fixed(100 * agreement.median_error, 1));
-  if (!PredictionsDiffer(plans)) return TextTable(rows) + "\nM" + error;
-  return TextTable(rows) +
-         Format("\nSpearman correlation {}, m{}", Fixed(agreement.spearman, 2), error);
+  const std::string error = Fixed(100 * agreement.median_error, 1);
+  if (!PredictionsDiffer(plans)) return TextTable(rows) + Format("\nMedian error {} %\n", error);
+  return TextTable(rows) + Format("\nSpearman correlation {}, median error {} %\n",
+                                  Fixed(agreement.spearman, 2), error);
 }
 
 }  // namespace tessera::cli

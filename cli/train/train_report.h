@@ -33,7 +33,8 @@ std::string EarlyStopLine(const EvaluationsReport& evaluations, const Evaluation
 std::string FinalTable(const TrainingRunReport& report, const std::optional<MetricValues>& optimum);
 
 // {"auc", "log_loss", "normalized_entropy", "calibration", "seconds", "samples_per_second", "rows",
-// "skipped_rows", "skipped_eval_rows" (of the last evaluation), "epochs": [...]}; with several tasks, or one by mse, of the run and of each epoch
+// "skipped_rows", "skipped_eval_rows" (of the last evaluation), "epochs": [...]}; with several
+// tasks, or one by mse, of the run and of each epoch
 // "loss" and "tasks": {name: {"examples", "loss", and "auc", … or "mse", "rmse", "mae"}, …}, the
 // values outside being the first task's; "optimum" where it is known, and with managed collision,
 // of the run and of each epoch, "raw_ids": [{"table", "kind", "rows", "ids", "admitted",

@@ -90,8 +90,7 @@ void CheckLeft(const ReservedMemory& memory, const Topology& topology, const Res
       PlannerErrorKind::kInsufficientStorage,
       Format("nothing of rank 0's memory is left for tables: of {}, {} stay after the reservation "
              "of kind {}, of which dense parameters want {} and batches of ids {}; reserve less, "
-             "or use "
-             "ranks with more memory, a smaller dense model or a smaller batch",
+             "or use ranks with more memory, a smaller dense model or a smaller batch",
              Storage{.hbm = topology.hbm_of(0)}, Storage{.hbm = HbmLeft(topology.hbm_of(0), r)},
              r.kind, Storage{.hbm = memory.dense_bytes}, Storage{.hbm = memory.kjt_bytes}));
 }

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "runtime/base/hash.h"
 #include "runtime/json/json_fields.h"
 #include "sharding/plan/plan_json_impl.h"
 
@@ -112,10 +111,6 @@ std::string PlanToJson(const ShardingPlan& plan) {
 ShardingPlan PlanFromJson(const std::string& text, const std::string& where) {
   return internal::ReadDocument(
       text, where, [](const internal::Json& document) { return internal::PlanOf(document, ""); });
-}
-
-std::string PlanHash(const ShardingPlan& plan) {
-  return Format("{:016x}", internal::HashOf(internal::PlanJson(plan).dump()));
 }
 
 std::string PlanLines(const ShardingPlan& plan) {

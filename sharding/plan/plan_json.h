@@ -23,8 +23,6 @@ std::string PlanToJson(const ShardingPlan& plan);
 // is not a plan of this version. What it says of tables is CheckPlan's to check.
 ShardingPlan PlanFromJson(const std::string& text, const std::string& where);
 
-// 16 hexadecimal digits, the same for equal plans on every machine.
-std::string PlanHash(const ShardingPlan& plan);
 // A short line for each shard, with its table's name: ranks compare them, and show the first that
 // differs.
 std::string PlanLines(const ShardingPlan& plan);

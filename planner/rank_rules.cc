@@ -1,4 +1,4 @@
-#include "planner/rank_caps.h"
+#include "planner/rank_rules.h"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
-#ifndef TESSERA_PLANNER_RANK_CAPS_H_
-#define TESSERA_PLANNER_RANK_CAPS_H_
+#ifndef TESSERA_PLANNER_RANK_RULES_H_
+#define TESSERA_PLANNER_RANK_RULES_H_
 // Rules of placement that speak of ranks, checked against the ranks that there are. All throw
 // PlannerError of kind kPlacementRules.
 #include <vector>
@@ -19,4 +19,4 @@ void CheckCapsOfCpus(const std::vector<RankCap>& caps);
 void CheckApart(const PlacementRules& rules, int ranks);
 
 }  // namespace tessera::internal
-#endif  // TESSERA_PLANNER_RANK_CAPS_H_
+#endif  // TESSERA_PLANNER_RANK_RULES_H_
