@@ -101,7 +101,9 @@ void Tell(int signal) {
 }
 
 void PassOn(int signal) {
-  if (IsFirst(signal)) Tell(signal);
+  if (!IsFirst(signal)) return;
+  Tell(signal);
+  while (signal == SIGPIPE) pause();  // its writer would end the process first, with its own error
 }
 
 [[noreturn]] void EndNow(const std::string& why, int signal) {
