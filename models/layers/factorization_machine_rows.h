@@ -1,7 +1,7 @@
 #ifndef TESSERA_MODELS_LAYERS_FACTORIZATION_MACHINE_ROWS_H_
 #define TESSERA_MODELS_LAYERS_FACTORIZATION_MACHINE_ROWS_H_
 // The factorization machine of one row, the same on every machine; Lanes as in
-// runtime/ops/kernels/row_lanes.h.
+// runtime/ops/kernels/serial_lanes.h.
 #include <cstdint>
 
 #include "runtime/base/host_device.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_OPS_KERNELS_NORM_FORMULAS_H_
 #define TESSERA_RUNTIME_OPS_KERNELS_NORM_FORMULAS_H_
-// Normalization of one row, the same on every machine; Lanes as in row_lanes.h. With x̂ = (x −
+// Normalization of one row, the same on every machine; Lanes as in serial_lanes.h. With x̂ = (x −
 // mean)·rstd:
 //
 //   layer norm   y = x̂·weight + bias; with g = dy·weight: dx = rstd·(g − mean(g) − x̂·mean(g·x̂))

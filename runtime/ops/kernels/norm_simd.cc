@@ -1,7 +1,7 @@
 // Layer normalization of rows.
 #include "runtime/ops/kernels/kernels.h"
 #include "runtime/ops/kernels/norm_formulas.h"
-#include "runtime/ops/kernels/row_lanes.h"
+#include "runtime/ops/kernels/serial_lanes.h"
 
 namespace tessera::internal::TESSERA_ISA {
 namespace {

@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_OPS_KERNELS_SOFTMAX_FORMULAS_H_
 #define TESSERA_RUNTIME_OPS_KERNELS_SOFTMAX_FORMULAS_H_
-// Softmax of one row, the same on every machine; Lanes as in row_lanes.h. Sums are in double.
+// Softmax of one row, the same on every machine; Lanes as in serial_lanes.h. Sums are in double.
 #include <cstdint>
 
 #include "runtime/base/host_device.h"
