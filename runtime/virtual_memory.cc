@@ -103,6 +103,10 @@ ReservedTensor::ReservedTensor(Context& ctx, const Shape& shape, DType dtype) {
                                            : Tensor::Empty(ctx, shape, dtype);
 }
 
+int64_t ReservedTensor::bytes_taken() const {
+  return mapped_ != nullptr ? mapped_->stats().live_bytes : whole_.nbytes();
+}
+
 Tensor ReservedTensor::Rows(int64_t rows) const {
   if (mapped_ != nullptr && rows > 0) mapped_->Extend(whole_.nbytes() / whole_.dim(0) * rows);
   return whole_.Rows(0, rows);

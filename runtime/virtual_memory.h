@@ -49,6 +49,8 @@ class ReservedTensor {
   // calls stay as they are. Throws Error where a GPU has no memory for them.
   Tensor Rows(int64_t rows) const;
   const Tensor& whole() const { return whole_; }
+  // Bytes of a GPU's memory that there are by now; on a CPU, of what is reserved.
+  int64_t bytes_taken() const;
 
  private:
   Tensor whole_;

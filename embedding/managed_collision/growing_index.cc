@@ -298,7 +298,8 @@ int64_t GrowingIndex::bytes() const {
   const auto of = [](auto count, auto size) {
     return static_cast<int64_t>(count) * static_cast<int64_t>(size);
   };
-  return TouchedBytes(of(num_rows_, sizeof(Record)), record_memory_.nbytes()) +
+  const int64_t records = device_ == nullptr ? num_rows_ : records_moved_;
+  return TouchedBytes(of(records, sizeof(Record)), record_memory_.nbytes()) +
          TouchedBytes(of(segments_touched_, sizeof(IndexSegment)), segment_memory_.nbytes()) +
          of(directory_.capacity() + unused_.capacity(), sizeof(uint32_t)) +
          of(free_.capacity(), sizeof(free_[0])) + of(sketch_.counters().size(), 1) + DeviceBytes();

@@ -179,6 +179,7 @@ class GrowingIndex {
   mutable internal::FrequencySketch sketch_;  // empty once a GPU has the index
   Tensor record_memory_, segment_memory_;     // reserved
   Record* records_;                           // [max_rows]
+  mutable int64_t records_moved_ = 0;         // to a GPU; they stay in the host's memory, too
   internal::IndexSegment* segments_;
   int64_t segments_reserved_;
   std::vector<uint32_t> directory_;  // 2^depth_ segments

@@ -32,7 +32,7 @@ Numbers NumbersOf(const std::vector<int64_t>& told) {
 }  // namespace
 
 void GrowingIndex::MoveTo(Context& ctx) const {
-  if (device_ != nullptr) return CheckDevice(ctx, "growing index", device_->ids);
+  if (device_ != nullptr) return CheckDevice(ctx, "growing index", device_->slots);
   const Columns columns = ReadColumns();
   const auto tensor = [&](const std::vector<int64_t>& column) { return Tensor::From(ctx, column); };
   const internal::GrowingNumbers numbers = {num_rows_,     std::ssize(free_), hand_,
@@ -45,6 +45,7 @@ void GrowingIndex::MoveTo(Context& ctx) const {
   });
   device_->sketch = Tensor::From(ctx, sketch_.counters());
   sketch_ = internal::FrequencySketch(0, options_.admit_after);
+  records_moved_ = num_rows_;
 }
 
 Tensor GrowingIndex::FindOnDevice(Context& ctx, const Tensor& ids) const {
@@ -121,7 +122,9 @@ internal::FrequencySketch GrowingIndex::ReadSketch() const {
 }
 
 GrowingIndex::Columns GrowingIndex::ReadDevice() const {
-  const auto column = [&](const Tensor& all) { return all.Rows(0, num_rows_).ToVector<int64_t>(); };
+  const auto column = [&](const ReservedTensor& all) {
+    return all.Rows(num_rows_).ToVector<int64_t>();
+  };
   Columns columns = {column(device_->ids), column(device_->last), column(device_->counts)};
   for (int64_t& count : columns.counts) count = std::min<int64_t>(count, UINT32_MAX);
   return columns;

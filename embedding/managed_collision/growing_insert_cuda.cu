@@ -120,6 +120,7 @@ class Insertion {
         call_(call),
         most_(std::min(ids.numel(), call.max_rows)),
         firsts_(ctx, ArrayOf(ids), ids.numel()) {
+    ReadyRows(ctx, rows, std::min(rows->most_rows + ids.numel(), call.max_rows), call.max_rows);
     out_.rows = Tensor::Empty(ctx, {ids.numel()}, DType::kI64);
     out_.given = Tensor::Empty(ctx, {kGivenNumbers + most_}, DType::kI64);
   }

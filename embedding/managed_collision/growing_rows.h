@@ -3,14 +3,15 @@
 // A GrowingIndex on a GPU.
 //
 //   ids, last, counts   i64 [max_rows]   of a row; count 0: nobody's
-//   slots               i32 [2^k]        a row, or empty, or erased; at least twice max_rows
+//   slots               i32 [2^k]        a row, or empty, or erased; at least twice ready_rows
 //   free                i64 [m]          rows that ids had; the next one to be given last
 //   numbers             GrowingNumbers   how far rows have been given
 //   sketch              u8 [64 lines]    with admit_after above 1: a FrequencySketch's counters
 //
 // An id's first slot is its hash mod 2^k, then the next ones in turn, up to an empty one. Erased
-// slots are taken again; when a quarter of all may be erased, all rows are entered anew. Memory of
-// the index, 32 to 40 bytes a row, is that of the cap from the first use on.
+// slots are taken again; when a quarter of all may be erased, all rows are entered anew, and where
+// there are to be more slots, into new ones. The index takes 32 to 40 bytes a row as rows come; its
+// columns are mapped as ReservedTensor says.
 //
 // Rows, evictions and states are the CPU's. All that decides about the next row lies on the GPU, so
 // the host waits for nothing.
@@ -23,6 +24,7 @@
 #include "embedding/managed_collision/index/id_hash.h"
 #include "embedding/managed_collision/mch_eviction.h"
 #include "runtime/tensor.h"
+#include "runtime/virtual_memory.h"
 
 namespace tessera::internal {
 
@@ -52,14 +54,16 @@ struct GrowingNumbers {
 inline constexpr int64_t kGrowingNumbers = sizeof(GrowingNumbers) / sizeof(int64_t);
 
 struct GrowingRows {
-  Tensor ids, last, counts, slots, free, numbers, sketch;
+  ReservedTensor ids, last, counts;
+  Tensor slots, free, numbers, sketch;
+  int64_t ready_rows = 0;  // have memory, and a count; all max_rows before any is evicted
   // The most that `numbers` may say by now, as far as the host knows.
   int64_t most_rows = 0, most_erased = 0;
   bool changed = false;  // by calls that the host has not asked for numbers since
 
   int64_t bytes() const {
-    return ids.nbytes() + last.nbytes() + counts.nbytes() + slots.nbytes() + free.nbytes() +
-           numbers.nbytes() + sketch.nbytes();
+    return ids.bytes_taken() + last.bytes_taken() + counts.bytes_taken() + slots.nbytes() +
+           free.nbytes() + numbers.nbytes() + sketch.nbytes();
   }
 };
 

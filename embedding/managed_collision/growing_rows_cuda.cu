@@ -16,34 +16,52 @@ struct FindRow {
   TESSERA_HD void operator()(int64_t i) const { rows[i] = columns.Find(ids[i]); }
 };
 
+// Slots for rows that are ready, the first `used` of them entered.
+void MakeSlots(Context& ctx, GrowingRows* rows, int64_t ready, int64_t used) {
+  const auto slots = static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(ready)));
+  if (slots <= rows->slots.numel()) return;
+  rows->slots = Tensor::Empty(ctx, {slots}, DType::kI32);
+  rows->slots.Fill(ctx, -1);
+  ForEach(ctx, used, EnterRow{RowColumns(*rows)});
+}
+
 }  // namespace
+
+void ReadyRows(Context& ctx, GrowingRows* rows, int64_t num_rows, int64_t max_rows) {
+  const int64_t before = rows->ready_rows;
+  if (num_rows <= before) return;
+  const int64_t ready = std::min(std::max(num_rows, before + before / 8), max_rows);
+  (void)rows->ids.Rows(ready);
+  (void)rows->last.Rows(ready);
+  rows->counts.Rows(ready).Rows(before, ready).Fill(ctx, 0);  // nobody owns these rows
+  MakeSlots(ctx, rows, ready, before);
+  rows->ready_rows = ready;
+}
 
 GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor& ids,
                             const Tensor& last, const Tensor& counts,
                             const std::vector<int64_t>& free, const GrowingNumbers& numbers) {
   const int64_t used = ids.numel();
   const auto column = [&](const Tensor& from) {
-    const Tensor all = Tensor::Empty(ctx, {max_rows}, DType::kI64);
-    all.Rows(0, used).CopyFrom(ctx, from);
+    const ReservedTensor all(ctx, {max_rows}, DType::kI64);
+    all.Rows(used).CopyFrom(ctx, from);
     return all;
   };
-  const auto slots = static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(max_rows)));
   std::vector<int64_t> listed = free;  // evictions leave fewer rows over than a window has victims
   listed.resize(std::max<size_t>(free.size(), kEvictionWindow / kSeenAVictim));
   GrowingRows rows = {
       column(ids),
       column(last),
       column(counts),
-      Tensor::Empty(ctx, {slots}, DType::kI32),
+      /*slots=*/Tensor::Empty(ctx, {0}, DType::kI32),
       Tensor::From(ctx, listed),
       Tensor::From(ctx, std::vector<int64_t>{numbers.num_rows, numbers.num_free, numbers.hand,
                                              numbers.looked_at, numbers.reused, numbers.erased,
                                              numbers.adds}),
       /*sketch=*/{},
+      /*ready_rows=*/used,
       /*most_rows=*/used};
-  rows.counts.Rows(used, max_rows).Fill(ctx, 0);  // nobody owns these rows
-  rows.slots.Fill(ctx, -1);
-  ForEach(ctx, used, EnterRow{RowColumns(rows)});
+  MakeSlots(ctx, &rows, std::max<int64_t>(used, 1), used);
   return rows;
 }
 

@@ -13,9 +13,9 @@ struct RowColumns {
   uint32_t* slots;
   uint64_t mask;
   explicit RowColumns(const GrowingRows& rows)
-      : ids(rows.ids.data<int64_t>()),
-        last(rows.last.data<int64_t>()),
-        counts(rows.counts.data<int64_t>()),
+      : ids(rows.ids.whole().data<int64_t>()),
+        last(rows.last.whole().data<int64_t>()),
+        counts(rows.counts.whole().data<int64_t>()),
         slots(Numbers(rows.slots)),
         mask(static_cast<uint64_t>(rows.slots.numel()) - 1) {}
 
@@ -53,6 +53,9 @@ struct EnterRow {
     if (columns.counts[row] > 0) columns.Enter(static_cast<uint32_t>(row));
   }
 };
+
+// Makes the first num_rows ready, of max_rows.
+void ReadyRows(Context& ctx, GrowingRows* rows, int64_t num_rows, int64_t max_rows);
 
 // How far evictions have come.
 struct EvictionPlace {

@@ -14,7 +14,7 @@ namespace {
 using testing::Bags;
 using testing::Collection;
 
-constexpr int64_t kDim = 1024, kRowBytes = 4 * kDim, kIds = 300;
+constexpr int64_t kDim = 1024, kRowBytes = 4 * kDim, kIds = 300, kSlack = 2 << 20;
 
 class GrowingMemoryTest : public testing::DeviceTest {
  protected:
@@ -73,6 +73,26 @@ TEST_P(GrowingMemoryTest, IdsThatComeAgainTakeNone) {
   }
   EXPECT_LE(TakenSince(free), 20 * kIds * kRowBytes);  // of 60 · kIds
   EXPECT_EQ(mc.embedding_bag_collection().tables().weight(0).dim(0), kIds + 1);
+}
+
+// At the cap, the index would take many times the memory that there is.
+TEST_P(GrowingMemoryTest, OfTheIndexAsIdsCome) {
+  constexpr int64_t kStep = 20000, kSteps = 15;
+  GrowingIndex index({.max_rows = (int64_t{1} << 32) - 1, .sketch_bytes = 1 << 20});
+  const int64_t free = FreeMemoryOf(device());
+  std::vector<int64_t> ids(kStep), all;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    std::iota(ids.begin(), ids.end(), step * kStep);
+    for (int64_t& id : ids) all.push_back(id *= 7919);
+    const Tensor rows = index.Insert(ctx(), Tensor::From(ctx(), ids)).rows;
+    for (const int64_t row : rows.ToVector<int64_t>()) EXPECT_GE(row, step * kStep);
+  }
+  EXPECT_EQ(index.num_rows(), kSteps * kStep);
+  const std::vector<int64_t> found =
+      index.Find(ctx(), Tensor::From(ctx(), all)).ToVector<int64_t>();
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(found[i], static_cast<int64_t>(i));
+  EXPECT_LE(index.bytes(), 40 * kSteps * kStep * 9 / 8 + 4 * kSlack);
+  EXPECT_LE(TakenSince(free), 40 * kSteps * kStep * 9 / 8 + 4 * kSlack);
 }
 
 }  // namespace
