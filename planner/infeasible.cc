@@ -136,8 +136,10 @@ void ThrowInfeasible(const EmbeddingShardingPlanner& planner,
   throw PlannerError(
       PlannerErrorKind::kStrictConstraints,
       Format("no plan: the tables need at least {} of {} in all, but no placement that was tried "
-             "fits rank by rank (each has up to {}){}",
-             least, have, LargestOf(capacity),
+             "fits rank by rank{} (each has up to {}){}",
+             least, have,
+             planner.options().rules.place_tables() ? " and keeps the placement rules" : "",
+             LargestOf(capacity),
              too_big.empty() ? Format("; the largest tables are {}: allow them sharding types that "
                                       "cut them (column_wise, row_wise), or use ranks with more "
                                       "memory",

@@ -22,8 +22,9 @@ double RuinWork(const SearchProblem& problem) {
   return std::clamp(kRuinWorkAPlace * places, small, kMaxRuinWork);
 }
 
-// How items are ordered before they are placed.
-enum class Order { kCost, kCostAndMemory, kMemory };
+// How items are ordered before they are placed. kApart: first those under rules, the most rules
+// first, by memory.
+enum class Order { kCost, kCostAndMemory, kMemory, kApart };
 
 // The share of one rank's time or memory that a candidate takes, whichever is larger, as `order`
 // says.
@@ -33,7 +34,9 @@ double Weight(const Candidate& c, Order order, double cost_unit, const Storage& 
   };
   const double cost = c.largest / cost_unit;
   const double memory = std::max(share(c.most.hbm, room.hbm), share(c.most.ddr, room.ddr));
-  return order == Order::kCost ? cost : order == Order::kMemory ? memory : std::max(cost, memory);
+  return order == Order::kCost            ? cost
+         : order == Order::kCostAndMemory ? std::max(cost, memory)
+                                          : memory;
 }
 
 // The place of a candidate's class: uniform ones come first, then those that need a group, then
@@ -57,7 +60,8 @@ std::vector<int> PlacingOrder(const std::vector<Item>& items, const std::vector<
   std::vector<std::pair<int, double>> key;
   for (size_t i = 0; i < items.size(); ++i) {
     const Candidate& c = items[i].candidates[At(chosen[i])];
-    key.emplace_back(Class(c), -Weight(c, order, cost_unit, room));
+    const int rules = order == Order::kApart ? static_cast<int>(items[i].apart.size()) : 0;
+    key.emplace_back(rules > 0 ? -rules : Class(c), -Weight(c, order, cost_unit, room));
   }
   std::vector<int> by_key(items.size());
   std::iota(by_key.begin(), by_key.end(), 0);
@@ -104,6 +108,21 @@ double BaseOf(const std::vector<Item>& items, const std::vector<int>& chosen) {
   return base;
 }
 
+// The candidate of fewest shards that fits on some rank; of equals, the cheapest.
+int NarrowestOf(const Item& item, const Storage& room) {
+  int narrowest = -1;
+  for (int i = 0; i < static_cast<int>(item.candidates.size()); ++i) {
+    const Candidate& c = item.candidates[At(i)];
+    if (c.most.FitsIn(room) && (narrowest < 0 || c.shards < item.candidates[At(narrowest)].shards))
+      narrowest = i;
+  }
+  return std::max(narrowest, 0);
+}
+
+bool AnyApart(const std::vector<Item>& items) {
+  return std::any_of(items.begin(), items.end(), [](const Item& i) { return !i.apart.empty(); });
+}
+
 // Collects starts: placements of different choices.
 class Starter {
  public:
@@ -126,11 +145,22 @@ class Starter {
     }
   }
 
+  // Adds a choice in which tables that lie apart leave as many ranks to each other as they can.
+  void AddNarrow() {
+    std::vector<int> chosen =
+        ChooseCandidates(problem_.items, problem_.capacity, kNever, /*base=*/0, /*share=*/1);
+    for (size_t i = 0; i < chosen.size(); ++i)
+      if (!problem_.items[i].apart.empty())
+        chosen[i] = NarrowestOf(problem_.items[i], LargestOf(problem_.capacity));
+    Place(chosen);
+  }
+
   std::vector<Solution>& starts() { return starts_; }
 
  private:
   void Place(const std::vector<int>& chosen) {
-    for (const Order order : {Order::kCost, Order::kCostAndMemory, Order::kMemory}) {
+    for (const Order order : {Order::kCost, Order::kCostAndMemory, Order::kMemory, Order::kApart}) {
+      if (order == Order::kApart && !apart_) continue;
       Solution start = PlaceAll(problem_, chosen, order, unit_);
       if (!start.found()) continue;
       starts_.push_back(std::move(start));
@@ -140,6 +170,7 @@ class Starter {
 
   const SearchProblem& problem_;
   double unit_;
+  bool apart_ = AnyApart(problem_.items);
   std::vector<Solution> starts_;
   std::vector<std::vector<int>> tried_;
 };
@@ -200,6 +231,7 @@ Solution SearchPlan(const SearchProblem& problem) {
     for (const double factor : kThresholds) starter.Add(factor, share);
     if (!starter.starts().empty()) break;
   }
+  if (starter.starts().empty()) starter.AddNarrow();
   std::vector<Solution> starts = std::move(starter.starts());
   std::stable_sort(starts.begin(), starts.end(),
                    [](const Solution& a, const Solution& b) { return a.rating < b.rating; });

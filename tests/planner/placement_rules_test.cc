@@ -65,6 +65,20 @@ TEST_F(RulesTest, ApartSharesNoRank) {
   EXPECT_EQ(seen.size(), shards);
 }
 
+// Whatever would be cheapest for each table alone.
+TEST_F(RulesTest, ApartFindsRoomForEach) {
+  model = ModelOf({{1'000'000, 16}, {1'000'000, 16}, {1'000'000, 16}});
+  for (const char* name : {"t0", "t1", "t2"}) model.constraints[name].pooling_factors = {20.0};
+  topology = GpuTopology(2, 2);
+  const PlanResult two = Plan({.apart = {{"t0", "t1"}}});
+  EXPECT_NE(RanksOf(two, "t0"), RanksOf(two, "t1"));
+  topology = GpuTopology(4, 2);
+  std::set<std::vector<int>> places;
+  const PlanResult three = Plan({.apart = {{"t0", "t1", "t2"}}});
+  for (const char* name : {"t0", "t1", "t2"}) places.insert(RanksOf(three, name));
+  EXPECT_EQ(places.size(), 3u);
+}
+
 TEST_F(RulesTest, ACapLeavesARankEmpty) {
   // Rank 2 has no memory at all, so nothing lies on it, nor on all ranks.
   const PlanResult plan = Plan({.rank_caps = {{.rank = 2, .hbm = 0}}});
