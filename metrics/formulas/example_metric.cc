@@ -34,6 +34,27 @@ KeptExamples LastOfAll(std::span<const MetricState> states, size_t count) {
   return all;
 }
 
+// Examples of ranks that updated together, those that came first at the front, then by rank.
+KeptExamples AllByAge(std::span<const MetricState> states) {
+  if (states.size() == 1) return LastOfAll(states, SIZE_MAX);
+  size_t oldest = 0;
+  for (const MetricState& state : states)
+    oldest = std::max(oldest, ColumnOf<float>(state, kLabels).size());
+  KeptExamples all;
+  for (size_t age = oldest; age > 0; --age)
+    for (const MetricState& state : states) {
+      const Part part = LastOf(state, age);
+      if (part.examples.size() < age) continue;
+      const auto first = [](auto column) {
+        return column.first(std::min<size_t>(1, column.size()));
+      };
+      all.Append({first(part.examples.predictions), first(part.examples.labels),
+                  first(part.examples.weights)},
+                 first(part.groups));
+    }
+  return all;
+}
+
 BinnedScores LifetimeOfAll(std::span<const MetricState> states, int64_t num_bins) {
   BinnedScores all(num_bins);
   for (const MetricState& state : states) all.Add(ColumnOf<double>(state, kLifetime));
@@ -113,12 +134,12 @@ std::vector<MetricValue> ExampleMetric::Values(std::span<const MetricState> summ
 
 void ExampleMetric::Load(std::span<const MetricState> states) {
   if (lifetime_) lifetime_ = LifetimeOfAll(states, formula_.num_bins);
-  examples_ = LastOfAll(states, SIZE_MAX);
+  examples_ = AllByAge(states);
 }
 
 // Ranks get the examples in turns.
 void ExampleMetric::DealWindow(std::span<const MetricState> states, int rank, int ranks) {
-  const KeptExamples all = LastOfAll(states, SIZE_MAX);
+  const KeptExamples all = AllByAge(states);
   const ScoredExamples view = all.view();
   std::vector<int32_t> mine;
   for (size_t i = static_cast<size_t>(rank); i < all.size(); i += static_cast<size_t>(ranks))

@@ -210,6 +210,27 @@ TEST(RecMetricModule, WindowsOfOtherRanksAreDealtOut) {
     });
 }
 
+TEST(RecMetricModule, OneRankThatGoesOnForgetsTheOldestExamplesOfAll) {
+  const RecMetricsConfig config{
+      .metrics = {{.name = "sum_weights", .window_size = 240}, {.name = "auc", .window_size = 240}},
+      .throughput = {}};
+  const std::vector<MetricColumns> stream = Stream(20, 20);
+  RecMetricModule whole(config, {.batch_size = 20}), goes_on(config, {.batch_size = 20});
+  RunLocalRanks(2, [&](Communicator& comm) {
+    RecMetricModule mine(config, {.batch_size = 40, .ranks = 2});
+    for (size_t b = 0; b < 14; b += 2)
+      mine.Update(stream[b + static_cast<size_t>(comm.rank())].Output());
+    const std::vector<NamedTensor> state = mine.State(comm);
+    if (comm.rank() == 0) goes_on.Load(state);
+  });
+  for (size_t b = 0; b < stream.size(); ++b) {
+    whole.Update(stream[b].Output());
+    if (b < 14) continue;
+    goes_on.Update(stream[b].Output());
+    if (b % 2 == 1) ExpectSame(goes_on.Compute(), whole.Compute(), 1e-12);
+  }
+}
+
 TEST(RecMetricModule, MetricsThatWereNotSavedStartAfresh) {
   RecMetricsConfig config{.metrics = {{.name = "ctr"}}, .throughput = {}};
   RecMetricModule saved(config);
