@@ -54,7 +54,7 @@ std::vector<PlanKernel> KernelsOf(EmbeddingLocation location, ComputeDevice devi
   TESSERA_FAIL("unknown EmbeddingLocation {}", static_cast<int>(location));
 }
 
-// The cache's lines as a share of the rows, as a planner takes it.
+// The lines of a cache as a share of the rows, as a planner takes it.
 double LinesShare(const EmbeddingBagConfig& table) {
   const auto line = static_cast<int64_t>(BytesOfRows(table, 1, table.embedding_dim));
   const int64_t rows = table.num_embeddings, lines = NumCacheLines(table.cache, rows, line);
@@ -62,8 +62,11 @@ double LinesShare(const EmbeddingBagConfig& table) {
 }
 
 CacheParams CacheOf(const EmbeddingBagConfig& table) {
-  CacheParams cache = {.load_factor = LinesShare(table)};
-  if (table.cache.bytes > 0) cache.bytes = table.cache.bytes;
+  CacheParams cache = {.ways = table.cache.ways};
+  if (table.cache.bytes > 0)
+    cache.bytes = table.cache.bytes;
+  else
+    cache.load_factor = LinesShare(table);
   cache.always = table.location == EmbeddingLocation::kManagedCaching;
   return cache;
 }

@@ -31,14 +31,25 @@ bool HasCaches(const StepLoad& load, const ShardingPlan& plan) {
                      [&](const StepTable& t) { return HasCache(plan, t); });
 }
 
+// Steps until a shard's cache is full; 0 where it lacks nothing.
+double StepsToFill(const StepTable& table, const Shard& shard, int ranks) {
+  const auto rows = static_cast<double>(shard.rows), columns = static_cast<double>(shard.columns);
+  double misses = 0;
+  for (const StepFeature& f : table.features) {
+    const double share =
+        ShareOfRows(f.popularity, table.rows, shard.row_offset, shard.row_offset + shard.rows);
+    misses += FeatureMisses(table, f, rows, columns, f.ids * share * ranks);
+  }
+  return misses > 0 ? LinesOfPart(table, rows, columns) / misses : 0;
+}
+
 // Steps until the caches are full.
 int WarmUpSteps(const StepLoad& load, const ShardingPlan& plan, int ranks) {
   double steps = 0;
   for (const StepTable& t : load.tables) {
     if (!HasCache(plan, t)) continue;
-    double misses = 0;
-    for (const StepFeature& f : t.features) misses += FeatureMisses(t, f, ranks);
-    if (misses > 0) steps = std::max(steps, t.cache_lines * static_cast<double>(t.rows) / misses);
+    for (const Shard& shard : plan.tables.at(t.name).shards)
+      if (shard.rows > 0) steps = std::max(steps, StepsToFill(t, shard, ranks));
   }
   return static_cast<int>(std::ceil(std::min(steps, kMaxWarmUpSteps)));
 }
@@ -55,7 +66,7 @@ std::vector<BaseEmbeddingConfig> MakeConfigs(const StepLoad& load, const Shardin
     c.state_type = t.state_type;
     c.optimizer = RuleByName(t.rule);
     c.init_range = std::pair(0.0f, 0.0f);
-    if (HasCache(plan, t)) c.cache.load_factor = t.cache_lines;
+    if (HasCache(plan, t)) c.cache = t.cache;
     configs.push_back(std::move(c));
   }
   return configs;

@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// Both are called with an option whose table, type, kernel, cache_load_factor and shapes of shards
-// are set, and may be called from any thread.
+// Both are called with an option whose table, type, kernel, cache_load_factor, and shapes and
+// cache_lines of shards are set, and may be called from any thread.
 class PerfEstimator {
  public:
   virtual ~PerfEstimator() = default;

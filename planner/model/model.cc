@@ -38,6 +38,8 @@ void CheckCache(const CacheParams& cache, const std::string& table) {
                 cache.num_passes.value_or(1));
   TESSERA_CHECK(cache.bytes.value_or(1) > 0, "table {}: cache_params.bytes {}; expected above 0",
                 table, cache.bytes.value_or(1));
+  CheckNumber(static_cast<double>(cache.ways.value_or(1)), 1, SizeLimits::kWays, table,
+              "cache_params.ways");
   if (!cache.statistics) return;
   const CacheStatistics& s = *cache.statistics;
   TESSERA_CHECK(!s.histogram.empty(), "table {}: cache_params.stats.hist is empty", table);
@@ -136,6 +138,15 @@ double PlannerModel::cache_load_factor(const PlannerTable& table) const {
   const std::optional<CacheParams>& own = constraints_of(table).cache_params;
   if (own && own->load_factor) return *own->load_factor;
   return sharder_of(table).cache_load_factor.value_or(kDefault);
+}
+
+CacheConfig PlannerModel::cache_config(const PlannerTable& table) const {
+  CacheConfig config = {.load_factor = std::min(cache_load_factor(table), 1.0)};
+  const std::optional<CacheParams>& own = constraints_of(table).cache_params;
+  if (!own) return config;
+  config.bytes = own->bytes.value_or(0);
+  config.ways = static_cast<int>(own->ways.value_or(config.ways));
+  return config;
 }
 
 bool PlannerModel::is_cached_on_cpu(const PlannerTable& table, PlanKernel kernel) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "embedding/config/placement.h"
 #include "planner/model/kept_bytes.h"
 #include "planner/model/plan_kernel.h"
 #include "planner/model/topology.h"
@@ -77,6 +78,7 @@ struct CacheParams {
   std::string algorithm = "lru";
   std::optional<double> load_factor = {};
   std::optional<int64_t> bytes = {};  // of each shard, rows and states; in place of load_factor
+  std::optional<int64_t> ways = {};   // lines of a set; caches of `bytes` are whole sets
   // Whether fused and dense have the cache, too, on a CPU: tables that are configured for one do.
   bool always = false;
   bool prefetch_pipeline = false;
@@ -149,6 +151,8 @@ struct PlannerModel {
   // Cache lines as a share of a table's rows: from its constraints, else from its kind's settings,
   // else 0.2.
   double cache_load_factor(const PlannerTable& table) const;
+  // The size of the cache of each shard of a table.
+  CacheConfig cache_config(const PlannerTable& table) const;
   // Whether a kernel of a CPU has a cache in host memory in front of a table in host memory.
   bool is_cached_on_cpu(const PlannerTable& table, PlanKernel kernel) const;
   // "path.name".

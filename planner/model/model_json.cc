@@ -106,6 +106,7 @@ CacheParams CacheFields(JsonObject& object) {
   ReadField(object, "algorithm", cache.algorithm);
   ReadField(object, "load_factor", cache.load_factor);
   ReadField(object, "bytes", cache.bytes);
+  ReadField(object, "ways", cache.ways);
   ReadField(object, "always", cache.always);
   ReadField(object, "prefetch_pipeline", cache.prefetch_pipeline);
   ReadField(object, "num_passes", cache.num_passes);

@@ -50,6 +50,7 @@ Json CacheJson(const CacheParams& cache) {
   Json json = {{"algorithm", cache.algorithm}, {"prefetch_pipeline", cache.prefetch_pipeline}};
   Put(json, "load_factor", cache.load_factor);
   Put(json, "bytes", cache.bytes);
+  Put(json, "ways", cache.ways);
   if (cache.always) json["always"] = true;
   Put(json, "num_passes", cache.num_passes);
   if (!cache.statistics) return json;

@@ -52,6 +52,19 @@ struct ShardRun {
   Storage storage = {};
   // Part of the storage: the ids that come in, and the rows that go out.
   int64_t input_bytes = 0, output_bytes = 0;
+  // Lines of each shard's cache where its size is one in bytes; else the option's load factor says
+  // them.
+  std::optional<int64_t> cache_lines = {};
+
+  double lines(double load_factor) const {
+    return cache_lines ? static_cast<double>(*cache_lines)
+                       : load_factor * static_cast<double>(rows);
+  }
+  // The share of a shard's rows that its cache holds.
+  double cached_share(double load_factor) const {
+    if (!cache_lines || rows == 0) return load_factor;
+    return std::min(1.0, static_cast<double>(*cache_lines) / static_cast<double>(rows));
+  }
 };
 
 // Ranks that may take the shards. kDevice: any; kHost: those of one group, in order or

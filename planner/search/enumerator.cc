@@ -1,8 +1,10 @@
 #include "planner/search/enumerator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
+#include "embedding/config/cache_size.h"
 #include "optim/column_cut.h"
 #include "planner/model/planner_error.h"
 #include "planner/search/module_order.h"
@@ -148,18 +150,20 @@ ShardingOption EmbeddingEnumerator::Unpriced(int table, ShardingType type,
   return option;
 }
 
-void EmbeddingEnumerator::SetCacheShare(ShardingOption& option) const {
+void EmbeddingEnumerator::SetCacheLines(ShardingOption& option) const {
   const PlannerTable& table = model_.tables[static_cast<size_t>(option.table)];
-  const std::optional<CacheParams>& cache = model_.constraints_of(table).cache_params;
-  if (!cache || !cache->bytes) return;
-  double lines = 0, rows = 0;
-  for (const ShardRun& run : option.shards) {
-    const double line = LineBytes(table, run.columns), all = static_cast<double>(run.rows) * line,
-                 count = static_cast<double>(run.count);
-    lines += count * std::min(all, static_cast<double>(*cache->bytes));
-    rows += count * all;
+  const CacheConfig config = model_.cache_config(table);
+  if (config.bytes == 0) return;
+  double held = 0, all = 0;
+  for (ShardRun& run : option.shards) {
+    if (run.rows == 0 || run.columns == 0) continue;
+    const double line = LineBytes(table, run.columns),
+                 bytes = static_cast<double>(run.count * run.rows) * line;
+    run.cache_lines = NumCacheLines(config, run.rows, static_cast<int64_t>(std::ceil(line)));
+    held += bytes * run.cached_share(0);
+    all += bytes;
   }
-  if (rows > 0) option.cache_load_factor = std::min(lines / rows, kNearlyAllRows);
+  if (all > 0) option.cache_load_factor = std::min(held / all, kNearlyAllRows);
 }
 
 void EmbeddingEnumerator::Estimate(ShardingOption& option) const {
@@ -171,7 +175,7 @@ ShardingOption EmbeddingEnumerator::Price(int table, ShardingType type, PlanKern
                                           const std::vector<Shard>& shards) const {
   ShardingOption option = Unpriced(table, type, kernel);
   option.shards = RunsOf(shards);
-  SetCacheShare(option);
+  SetCacheLines(option);
   Estimate(option);
   return option;
 }
@@ -181,6 +185,7 @@ ShardingOption EmbeddingEnumerator::WithCache(const ShardingOption& option, Plan
   ShardingOption changed = option;
   changed.kernel = kernel;
   changed.cache_load_factor = load_factor;
+  for (ShardRun& run : changed.shards) run.cache_lines.reset();
   Estimate(changed);
   return changed;
 }
@@ -197,7 +202,7 @@ void EmbeddingEnumerator::AddOptions(int table, std::vector<ShardingOption>& opt
     for (const PlanKernel kernel : kernels) {
       options.push_back(Unpriced(table, type, kernel));
       options.back().shards = runs;
-      SetCacheShare(options.back());
+      SetCacheLines(options.back());
       Estimate(options.back());
     }
   }

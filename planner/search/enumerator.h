@@ -43,8 +43,8 @@ class EmbeddingEnumerator {
   void AddOptions(int table, std::vector<ShardingOption>& options) const;
   [[noreturn]] void ThrowNoOption(const PlannerTable& table) const;
   ShardingOption Unpriced(int table, ShardingType type, PlanKernel kernel) const;
-  // Sets the share of rows that caches of a size in bytes hold, in all shards together.
-  void SetCacheShare(ShardingOption& option) const;
+  // Sets the lines of caches of a size in bytes, and the share of all shards' bytes that they hold.
+  void SetCacheLines(ShardingOption& option) const;
   void Estimate(ShardingOption& option) const;
 
   const Topology& topology_;

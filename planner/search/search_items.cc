@@ -102,12 +102,18 @@ void Prune(std::vector<Candidate>& candidates) {
   candidates = std::move(kept);
 }
 
+bool HasNoLines(const ShardingOption& option) {
+  return std::any_of(option.shards.begin(), option.shards.end(),
+                     [](const ShardRun& run) { return run.cache_lines == 0; });
+}
+
 // A table that has no sound option, nearly always for its cache.
 [[noreturn]] void FailCache(const std::string& table, const Options& options) {
   std::string got;
   for (const ShardingOption* option : options)
     if (got.empty() && !IsSound(*option))
-      got = Format(", got {} under {}", *option->cache_load_factor, option->kernel);
+      got = Format(", got {} under {}{}", *option->cache_load_factor, option->kernel,
+                   HasNoLines(*option) ? ": cache_params.bytes hold no set of lines" : "");
   throw PlannerError(PlannerErrorKind::kInvalidComputeKernel,
                      Format("table {}: expected a cache load factor above 0 and below 1 (or a "
                             "kernel without a cache){}",

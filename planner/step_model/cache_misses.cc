@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "embedding/config/cache_size.h"
+
 namespace tessera {
 namespace {
 
@@ -41,12 +43,23 @@ double CacheMisses(const RowPopularity& popularity, double ids, double lines) {
   return misses;
 }
 
-double FeatureMisses(const StepTable& table, const StepFeature& feature, double ranks) {
-  if (feature.ids == 0) return 0;
-  double ids = 0;
-  for (const StepFeature& f : table.features) ids += f.ids;
-  const double lines = table.cache_lines * static_cast<double>(table.rows);
-  return CacheMisses(feature.popularity, feature.ids * ranks, lines * feature.ids / ids);
+double LinesOfPart(const StepTable& table, double rows, double columns) {
+  const double line =
+      columns * static_cast<double>(SizeOf(table.row_type)) + KeptBesideRow(table, columns);
+  return static_cast<double>(NumCacheLines(table.cache, static_cast<int64_t>(rows),
+                                           static_cast<int64_t>(std::ceil(line))));
+}
+
+double FeatureMisses(const StepTable& table, const StepFeature& feature, double rows,
+                     double columns, double ids) {
+  const double lines = LinesOfPart(table, rows, columns);
+  if (ids == 0 || lines >= rows) return 0;
+  double of_table = 0;
+  for (const StepFeature& f : table.features) of_table += f.ids;
+  // The popularity is that of the whole table, whose groups the part has an even share of.
+  const double share = rows / static_cast<double>(table.rows),
+               own_lines = lines * feature.ids / of_table;
+  return share * CacheMisses(feature.popularity, ids / share, own_lines / share);
 }
 
 }  // namespace tessera

@@ -14,9 +14,13 @@ namespace tessera {
 // Takes the ids that a step asks for in all. 0 for a cache with a line for every row.
 double CacheMisses(const RowPopularity& popularity, double ids, double lines);
 
-// The misses of a feature in a step of all ranks, where its table is on disk. Each feature of the
-// table has lines by its ids. REQUIRES: the feature is one of the table's.
-double FeatureMisses(const StepTable& table, const StepFeature& feature, double ranks);
+// Lines of the cache in front of a part of a table that has so many rows and columns.
+double LinesOfPart(const StepTable& table, double rows, double columns);
+
+// The misses of a feature at the cache of such a part, which a step asks for so many ids in all.
+// Each feature of the table has lines by its ids. REQUIRES: the feature is one of the table's.
+double FeatureMisses(const StepTable& table, const StepFeature& feature, double rows,
+                     double columns, double ids);
 
 }  // namespace tessera
 #endif  // TESSERA_PLANNER_STEP_MODEL_CACHE_MISSES_H_

@@ -116,7 +116,7 @@ StepLoad StepLoadOf(const PlannerModel& model, const CalibratedOptions& options)
     table.kept_bytes = t.kept_bytes;
     table.sequences = !IsPooled(model.module_of(t).kind);
     table.weighted = IsWeighted(model, t);
-    table.cache_lines = model.cache_load_factor(t);
+    table.cache = model.cache_config(t);
     const size_t features =
         std::max(t.features.size(), model.constraints_of(t).pooling_factors.size());
     for (size_t f = 0; f < features; ++f) table.features.push_back(FeatureOf(model, t, f, options));
@@ -202,7 +202,7 @@ void CalibratedStorageEstimator::Estimate(const Topology& topology, const Planne
     int64_t& kept_in = on_disk ? run.storage.ssd : host ? run.storage.ddr : run.storage.hbm;
     kept_in += on_disk ? FileBytes(table, run) : RoundedUp(kept);
     if (const auto rows = static_cast<double>(run.rows); cached && run.rows > 0)
-      device += RoundedUp(BytesOfLines(factor * rows, kept / rows));
+      device += RoundedUp(BytesOfLines(run.lines(factor), kept / rows));
   });
 }
 

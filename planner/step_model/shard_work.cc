@@ -109,8 +109,7 @@ TierMoves MovesOf(const WorkSettings& s, const Part& part, ComputeKernel kernel,
   const double states = BytesOfStates(part.table, part.columns);
   if (kernel == ComputeKernel::kFusedUvm)
     return MovesOfUvm(r.ids, DistinctUpdates(s, part, r).rows, part.row_bytes(), states);
-  const double misses =
-      FeatureMisses(part.table, r.feature, s.ranks) * r.ids / (r.feature.ids * s.ranks);
+  const double misses = FeatureMisses(part.table, r.feature, part.rows, part.columns, r.ids);
   return kernel == ComputeKernel::kKeyValue
              ? MovesOfDisk(misses, part.rows, part.row_bytes(), states)
              : MovesOfCache(misses, part.row_bytes(), states);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "embedding/config/placement.h"
 #include "planner/model/kept_bytes.h"
 #include "planner/step_model/row_popularity.h"
 #include "quant/wire_codec.h"
@@ -29,7 +30,7 @@ struct StepTable {
   std::optional<KeptBytes> kept_bytes = {};  // in memory, in place of the rule's states
   bool sequences = false;                    // a row for each id comes back, not one for each bag
   bool weighted = false;                     // ids carry a weight
-  double cache_lines = 0.2;                  // of a table on disk, as a share of its rows
+  CacheConfig cache = {};                    // of each shard, where the table has caches
   std::vector<StepFeature> features = {};
 };
 

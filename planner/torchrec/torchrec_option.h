@@ -46,8 +46,9 @@ struct OptionFacts {
     return (constraints.cache_params && constraints.cache_params->prefetch_pipeline) ||
            sharder.prefetch_pipeline;
   }
-  // The option's own, else the sharder's.
-  std::optional<double> load_factor() const {
+  // The share of rows in a shard's cache: of its lines, else the option's own, else the sharder's.
+  std::optional<double> load_factor(const ShardRun& run) const {
+    if (run.cache_lines) return run.cached_share(0);
     return option.cache_load_factor ? option.cache_load_factor : sharder.cache_load_factor;
   }
 

@@ -17,19 +17,18 @@ constexpr double kDefaultLoadFactor = 0.2, kUvmSlowdown = 10;
 // Narrow rows waste a part of a warp.
 double ColumnPenalty(int64_t columns) { return columns >= 128 ? 1.0 : columns >= 64 ? 1.15 : 1.75; }
 
-// The prices that do not depend on the shard.
+// The prices that depend on nothing of a shard but the share of its rows in a cache.
 struct Pricer {
-  explicit Pricer(const OptionFacts& facts) : f(facts) {
+  Pricer(const OptionFacts& facts, std::optional<double> load_factor) : f(facts) {
     const double t = f.element_bytes;
     const std::optional<CommBytes>& all =
         f.pooled ? f.sharder.pooled_all_to_all : f.sharder.sequence_all_to_all;
     all_to_all = all.value_or(CommBytes{t, t});
     scatter = CommBytes{t, t};
     if (f.pooled) scatter = f.sharder.pooled_reduce_scatter.value_or(scatter);
-    kernel_bw =
-        KernelBandwidth(f.topology, f.option.kernel, f.load_factor(), f.prefetch_pipeline());
+    kernel_bw = KernelBandwidth(f.topology, f.option.kernel, load_factor, f.prefetch_pipeline());
     id_factor = f.weighted ? 2 : 1;
-    misses = Misses();
+    misses = Misses(load_factor);
     if (f.option.type != ShardingType::kDataParallel)
       input_dist =
           std::ceil(f.load.ids * f.ranks * kIdBytes) /
@@ -41,11 +40,11 @@ struct Pricer {
   }
 
   // The number of rows that a rank's cache has to fetch, over the whole table.
-  double Misses() const {
-    if (f.option.kernel != PlanKernel::kFusedUvmCaching || !f.load_factor()) return 0;
+  double Misses(std::optional<double> load_factor) const {
+    if (f.option.kernel != PlanKernel::kFusedUvmCaching || !load_factor) return 0;
     if (!f.constraints.cache_params || !f.constraints.cache_params->statistics) return 0;
     const CacheStatistics& statistics = *f.constraints.cache_params->statistics;
-    return MissRate(statistics, *f.load_factor()) * statistics.expected_lookups;
+    return MissRate(statistics, *load_factor) * statistics.expected_lookups;
   }
 
   // A shard's times from the bytes touched in the forward and the two directions' comms.
@@ -195,8 +194,7 @@ double MissRate(const CacheStatistics& statistics, double load_factor) {
 void TorchRecPerfEstimator::Estimate(const Topology& topology, const PlannerModel& model,
                                      ShardingOption& option) const {
   const OptionFacts facts(topology, model, option);
-  const Pricer pricer(facts);
-  for (ShardRun& run : option.shards) run.perf = pricer.Of(run);
+  for (ShardRun& run : option.shards) run.perf = Pricer(facts, facts.load_factor(run)).Of(run);
 }
 
 }  // namespace tessera

@@ -33,11 +33,11 @@ int64_t CeilOfQuotient(Wide numerator, Wide denominator) {
 }
 
 struct Sizer {
-  explicit Sizer(const OptionFacts& facts)
+  Sizer(const OptionFacts& facts, std::optional<double> load_factor)
       : f(facts),
         inference(f.model.estimator.is_inference),
         cached(IsCached(f.option.kernel)),
-        ratio(f.load_factor().value_or(0)) {
+        ratio(load_factor.value_or(0)) {
     if (ratio == 0) ratio = kDefaultRatio;
     multiplier = OptimizerMultiplier(f.table);
     whole = f.table.planned_rows() * f.table.planned_dim() * f.table.element_bytes();
@@ -158,8 +158,7 @@ double LineBytes(const PlannerTable& table, int64_t columns) {
 void TorchRecStorageEstimator::Estimate(const Topology& topology, const PlannerModel& model,
                                         ShardingOption& option) const {
   const OptionFacts facts(topology, model, option);
-  const Sizer sizer(facts);
-  for (ShardRun& run : option.shards) sizer.Set(run);
+  for (ShardRun& run : option.shards) Sizer(facts, facts.load_factor(run)).Set(run);
 }
 
 }  // namespace tessera

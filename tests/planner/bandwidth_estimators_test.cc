@@ -9,9 +9,9 @@
 namespace tessera {
 namespace {
 
-// A table of 1,000 rows and 16 columns on two ranks.
+// A table of 1,000 rows and 16 columns on two ranks; `blocks` of rows, or as the type cuts them.
 std::vector<ShardRun> Priced(ComputeDevice device, PlanKernel kernel, const CacheParams& cache,
-                             ShardingType type) {
+                             ShardingType type, const std::vector<int64_t>& blocks = {}) {
   TopologyFile machine{.topology = GpuTopology(2, 2), .profile = {}};
   machine.topology.compute_device = device;
   PlannerModel model = ModelOf({{1000, 16}});
@@ -19,7 +19,8 @@ std::vector<ShardRun> Priced(ComputeDevice device, PlanKernel kernel, const Cach
   constraints.cache_params = cache;
   const EmbeddingShardingPlanner planner(machine.topology, model,
                                          CostModelOptions("bandwidth", machine, model));
-  const auto shards = ShardsOf(planner.topology(), model, 0, type);
+  auto shards = ShardsOf(planner.topology(), model, 0, type);
+  for (size_t i = 0; i < blocks.size(); ++i) shards[i].rows = blocks[i];
   return planner.enumerator().Price(0, type, kernel, shards).shards;
 }
 
@@ -53,13 +54,15 @@ TEST(BandwidthEstimatorsTest, ACacheOnACpuIsInHostMemory) {
   };
   const int64_t memory = ddr({.load_factor = 0.25});
   EXPECT_EQ(ddr({.load_factor = 0.25, .always = true}), memory + lines);
-  EXPECT_EQ(ddr({.bytes = 16'000, .always = true}), memory + lines);
-  EXPECT_EQ(ddr({.bytes = 1 << 20, .always = true}), memory + 4 * lines) << "at most all rows";
+  EXPECT_EQ(ddr({.bytes = 16'000, .ways = 2, .always = true}), memory + lines);
+  EXPECT_EQ(ddr({.bytes = 16'000, .always = true}), memory + lines / 250 * 7 * 32) << "whole sets";
+  EXPECT_EQ(ddr({.bytes = 1 << 20, .ways = 2, .always = true}), memory + 4 * lines)
+      << "at most all rows";
   // Bytes are those of each shard, load_factor is a share of all rows.
   const ShardingType rows = ShardingType::kRowWise;
   const int64_t cut = ddr({.load_factor = 0.25}, rows);
   EXPECT_EQ(ddr({.load_factor = 0.25, .always = true}, rows), cut + lines);
-  EXPECT_EQ(ddr({.bytes = 16'000, .always = true}, rows), cut + 2 * lines);
+  EXPECT_EQ(ddr({.bytes = 16'000, .ways = 2, .always = true}, rows), cut + 2 * lines);
 }
 
 TEST(BandwidthEstimatorsTest, RowsThatTheCacheLacksAreReadFromDisk) {
@@ -69,6 +72,37 @@ TEST(BandwidthEstimatorsTest, RowsThatTheCacheLacksAreReadFromDisk) {
   EXPECT_NEAR(disk.fwd_compute / memory.fwd_compute,
               0.25 + 0.75 * topology.hbm_mem_bw / topology.ssd_mem_bw, 1e-6);
   EXPECT_EQ(disk.fwd_comms, memory.fwd_comms);
+}
+
+// 16,000 bytes hold 7 sets of 32 lines of 64 bytes, 224 rows, of a shard's 700 or 300.
+TEST(BandwidthEstimatorsTest, PricesAreOfTheRowsOfAShardThatItsCacheHolds) {
+  const double of_700 = 224.0 / 700, of_300 = 224.0 / 300;
+  const Topology t = GpuTopology(2, 2);
+  CacheParams cache = {.bytes = 16'000};
+  cache.statistics = CacheStatistics{
+      .expected_lookups = 90, .histogram = std::vector<double>(10, 1.0), .height = 1000};
+  const auto perf = [&](PlanKernel kernel) {
+    const auto runs =
+        Priced(ComputeDevice::kCuda, kernel, cache, ShardingType::kRowWise, {700, 300});
+    EXPECT_EQ(runs.size(), 2u);
+    return std::pair(runs[0].perf, runs[1].perf);
+  };
+  const double memory = perf(PlanKernel::kFused).first.fwd_compute;
+  const auto [large, small] = perf(PlanKernel::kFusedUvmCaching);
+  const auto slowdown = [&](double held) {
+    return 10 * t.hbm_mem_bw / (held * t.hbm_mem_bw + (1 - held) * t.hbm_to_ddr_mem_bw);
+  };
+  EXPECT_NEAR(large.fwd_compute / memory, slowdown(of_700), 1e-9);
+  EXPECT_NEAR(small.fwd_compute / memory, slowdown(of_300), 1e-9);
+  // 320 of 1,000 rows are found as far as 4 of the 10 parts of the histogram, 747 as far as 8;
+  // each rank fetches half of what is not.
+  const double fetched = 90 * 16 * 4 / t.hbm_to_ddr_mem_bw / 2;
+  EXPECT_NEAR(large.prefetch / fetched, 0.6, 1e-6);
+  EXPECT_NEAR(small.prefetch / fetched, 0.2, 1e-6);
+  const auto [disk, less_disk] = perf(PlanKernel::kKeyValue);
+  const auto read = [&](double held) { return held + (1 - held) * t.hbm_mem_bw / t.ssd_mem_bw; };
+  EXPECT_NEAR(disk.fwd_compute / memory, read(of_700), 1e-6);
+  EXPECT_NEAR(less_disk.fwd_compute / memory, read(of_300), 1e-6);
 }
 
 }  // namespace

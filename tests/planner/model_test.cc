@@ -22,8 +22,8 @@ constexpr char kModel[] = R"({
                          "batch_sizes": [64, 32], "sharding_types": ["row_wise"],
                          "compute_kernels": ["fused", "key_value"], "min_partition": 8,
                          "output_dtype": "bf16", "device_group": "cuda",
-                         "cache_params": {"load_factor": 0.25, "bytes": 5, "always": true,
-                                          "num_passes": 3,
+                         "cache_params": {"load_factor": 0.25, "bytes": 5, "ways": 8,
+                                          "always": true, "num_passes": 3,
                                           "stats": {"cacheability": 0.5, "expected_lookups": 9,
                                                     "hist": [1, 2], "height": 100}},
                          "key_value_params": {"max_l1_cache_size": 4}}},
@@ -51,6 +51,8 @@ TEST(ModelTest, IsReadAndWritten) {
   const TableConstraints& c = m.constraints_of(m.tables[0]);
   EXPECT_EQ(c.compute_kernels, (std::vector{PlanKernel::kFused, PlanKernel::kKeyValue}));
   EXPECT_EQ(c.cache_params->statistics->histogram, (std::vector<double>{1, 2}));
+  EXPECT_EQ(m.cache_config(m.tables[0]).ways, 8);
+  EXPECT_EQ(m.cache_config(m.tables[0]).bytes, 5);
   EXPECT_TRUE(IsWeighted(m, m.tables[0]));
   EXPECT_FALSE(IsWeighted(m, m.tables[1]));
   EXPECT_EQ(m.tables[1].kept_bytes, (KeptBytes{8, 4}));

@@ -227,6 +227,9 @@ TEST(PlannerTest, CachesOfOtherSizesAreNamed) {
                                  "(or a kernel without a cache), got {} under fused_uvm_caching",
                                  wrong)));
   }
+  constraints.cache_params = {.bytes = 31 * 64 * 4};
+  EXPECT_THAT(ErrorOf(GpuTopology(2, 2), model).what(),
+              HasSubstr("got 0 under fused_uvm_caching: cache_params.bytes hold no set of lines"));
 }
 
 TEST(PlannerTest, AnInfeasibleModelIsExplained) {

@@ -103,6 +103,9 @@ TEST(PlannerModelTest, CachesAreThoseOfARun) {
   EXPECT_FALSE(cache()->bytes);
   table.cache.bytes = 1 << 20;
   EXPECT_EQ(cache()->bytes, 1 << 20);
+  EXPECT_FALSE(cache()->load_factor);
+  table.cache.ways = 4;
+  EXPECT_EQ(cache()->ways, 4);
 }
 
 TEST(PlannerModelTest, EveryRankHasAtLeastOneExample) {

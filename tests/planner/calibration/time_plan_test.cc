@@ -78,7 +78,7 @@ TEST(TimePlan, TablesOnDiskMissInTimedSteps) {
     StepLoad load = SmallLoad(false);
     for (StepTable& table : load.tables) {
       table.rows = 20'000;
-      table.cache_lines = 0.5;
+      table.cache.load_factor = 0.5;
       table.features[0] = {64, 1'000, UniformRows(20'000)};
     }
     const std::vector<TableShape> shapes = {{"a", 20'000, 8}, {"b", 20'000, 8}};

@@ -151,7 +151,7 @@ TEST(CalibratedPerfEstimator, ATableOnDiskCostsWhatItsCacheLacks) {
   profile.steps.clear();
   const auto lookup = [&](double lines, PlanKernel kernel) {
     PlannerModel model = SmallModel();
-    model.constraints["a"].cache_params = CacheParams{.load_factor = lines};
+    model.constraints["a"].cache_params = CacheParams{.load_factor = lines, .ways = 4};
     const CalibratedPerfEstimator estimator(profile, FourRanks(), model);
     ShardingOption option = Option(0, ShardingType::kTableWise, {{1, 10'000, 64}});
     option.kernel = kernel;
@@ -164,6 +164,26 @@ TEST(CalibratedPerfEstimator, ATableOnDiskCostsWhatItsCacheLacks) {
   const double rows = DistinctRows(feature.popularity, 4 * feature.ids);
   EXPECT_NEAR(lookup(0.25, PlanKernel::kKeyValue) - memory, 0.75 * rows * 1e-6 * 1e3, 1e-9);
   EXPECT_NEAR(lookup(1, PlanKernel::kKeyValue), memory, 1e-12);
+}
+
+TEST(CalibratedPerfEstimator, BytesOfACacheAreThoseOfEachShard) {
+  MachineProfile profile = MadeUpProfile();
+  profile.tiers[ComputeKernel::kKeyValue].row = 1e-6;
+  profile.steps.clear();
+  PlannerModel model = SmallModel();
+  // A line is 64 floats and a state: 20 sets of 32 lines fit, and nearly one more.
+  model.constraints["a"].cache_params = CacheParams{.bytes = (64 * 4 + 4) * (21 * 32 - 1)};
+  const CalibratedPerfEstimator estimator(profile, FourRanks(), model);
+  const auto lookup = [&](PlanKernel kernel) {
+    ShardingOption option = Option(0, ShardingType::kRowWise, {{4, 2'500, 64}});
+    option.kernel = kernel;
+    estimator.Estimate(FourRanks(), model, option);
+    return option.shards[0].perf.fwd_compute;
+  };
+  const StepFeature& feature = estimator.step_model().load().tables[0].features[0];
+  const double rows = DistinctRows(feature.popularity, 4 * feature.ids) / 4;
+  EXPECT_NEAR(lookup(PlanKernel::kKeyValue) - lookup(PlanKernel::kFused),
+              (1 - 640.0 / 2'500) * rows * 1e-6 * 1e3, 1e-9);
 }
 
 TEST(CalibratedPerfEstimator, RefusesWhatItCannotPrice) {
