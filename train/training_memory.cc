@@ -64,18 +64,18 @@ TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const DenseOptimizerC
   if (found == place.plan->tables.end()) return memory;
   const bool filled = table.location != EmbeddingLocation::kDisk &&
                       !(place.memory == MemoryOf::kHost && internal::CanTakeRowsOnUse(table));
-  double growing = 0;  // caches of ranks grow at the same time
-  double making = 0;   // ranks fill their parts at the same time, those of 16 bits as f32 first
+  double cache_copy = 0;  // caches of ranks are copied at the same time
+  double making = 0;      // ranks fill their parts at the same time, those of 16 bits as f32 first
   for (const Shard& shard : found->second.shards)
     for (int64_t time = 0; time < TimesHere(shard, place); ++time) {
       const TableMemory part = of_part(shard.rows, shard.columns);
       memory += part;
-      growing += part.growing;
+      cache_copy += part.cache_copy;
       if (table.data_type != DType::kF32 && filled)
         making += kFloat * static_cast<double>(shard.rows) * static_cast<double>(shard.columns);
     }
   memory.making = making;
-  memory.growing = growing;
+  memory.cache_copy = cache_copy;
   return memory;
 }
 
@@ -95,7 +95,7 @@ TableMemory MemoryHere(const EmbeddingBagConfig& config, const DenseOptimizerCon
   const bool on_gpu = place.memory == MemoryOf::kGpu;
   if ((table.location == EmbeddingLocation::kDevice) != on_gpu)
     memory.rows = memory.states = memory.making = 0;
-  if (!on_gpu) memory.cache = memory.growing = 0;
+  if (!on_gpu) memory.cache = memory.cache_copy = 0;
   return memory;
 }
 
@@ -198,7 +198,7 @@ std::string Advice(const TrainConfig& config, const TrainingPlace& place,
 
 double TrainingMemory::making() const {
   double most = 0;
-  for (const TableMemory& table : tables) most = std::max({most, table.making, table.growing});
+  for (const TableMemory& table : tables) most = std::max({most, table.making, table.cache_copy});
   return most;
 }
 

@@ -29,7 +29,7 @@ TableMemory& TableMemory::operator+=(const TableMemory& part) {
   states += part.states;
   cache += part.cache;
   making = std::max(making, part.making);
-  growing = std::max(growing, part.growing);
+  cache_copy = std::max(cache_copy, part.cache_copy);
   return *this;
 }
 
@@ -50,7 +50,7 @@ TableMemory MemoryOfTable(const BaseEmbeddingConfig& config, int64_t rows, int64
         static_cast<double>(NumCacheLines(config.cache, rows, static_cast<int64_t>(line)));
     memory.cache = BytesOfLines(lines, line);
     if (!on_disk && config.cache.scratch_rows == 0)
-      memory.growing = lines * LargestPart(config, columns);
+      memory.cache_copy = lines * LargestPart(config, columns);
   }
   if (config.init_fn && config.data_type != DType::kF32)
     memory.making = count * static_cast<double>(SizeOf(DType::kF32) * columns);

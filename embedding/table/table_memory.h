@@ -2,13 +2,13 @@
 #define TESSERA_EMBEDDING_TABLE_TABLE_MEMORY_H_
 // The memory that a table takes, from its configuration alone, before there is one.
 //
-//   rows     all of them, of a growing table up to its cap, though they take memory only as they
-//            come into use; on DISK kDiskIndexBytes a row
-//   states   what the rule remembers of them
-//   cache    lines of a cached table: rows and states again, and the cache's own index
-//   making   beside these, while it is filled: an init_fn fills rows of 16 bits as f32 first
-//   growing  beside these, once: a cache in front of host memory makes room for the ids of the
-//            first batch, for which it copies one part after another
+//   rows        all of them, of a growing table up to its cap, though they take memory only as
+//               they come into use; on DISK kDiskIndexBytes a row
+//   states      what the rule remembers of them
+//   cache       lines of a cached table: rows and states again, and the cache's own index
+//   making      beside these, while it is filled: an init_fn fills rows of 16 bits as f32 first
+//   cache_copy  beside these, once: a cache in front of host memory makes room for the ids of the
+//               first batch, for which it copies one part after another
 #include <string>
 
 #include "embedding/config/embedding_configs.h"
@@ -20,7 +20,7 @@ inline constexpr int64_t kDiskIndexBytes = 4;
 
 struct TableMemory {
   std::string name;
-  double rows = 0, states = 0, cache = 0, making = 0, growing = 0;
+  double rows = 0, states = 0, cache = 0, making = 0, cache_copy = 0;
 
   double total() const { return rows + states + cache; }  // for life
   TableMemory& operator+=(const TableMemory& part);

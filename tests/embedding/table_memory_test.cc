@@ -38,10 +38,10 @@ TEST(TableMemory, CachedTablesHaveLinesToo) {
   table.cache.load_factor = 0.25;
   constexpr double kLine = 192 + 8 + 8 + 4 + 1;  // a row, its states, and the cache's index
   EXPECT_EQ(MemoryOfTable(table).total(), 192000 + 256 * kLine) << "whole sets of 32 ways";
-  EXPECT_EQ(MemoryOfTable(table).growing, 256 * 64);
+  EXPECT_EQ(MemoryOfTable(table).cache_copy, 256 * 64);
   table.location = EmbeddingLocation::kDisk;
   EXPECT_EQ(MemoryOfTable(table).total(), 4000 + 256 * kLine);
-  EXPECT_EQ(MemoryOfTable(table).growing, 0);
+  EXPECT_EQ(MemoryOfTable(table).cache_copy, 0);
   table.cache.bytes = 30000;
   EXPECT_EQ(MemoryOfTable(table).total(), 4000 + 4 * 32 * kLine);
 }
