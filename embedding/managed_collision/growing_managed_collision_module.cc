@@ -35,9 +35,7 @@ Tensor GrowingManagedCollisionModule::RowsOf(Context& ctx, const Tensor& ids, bo
     GrowingIndex::Inserted inserted = index_.Insert(ctx, ids);
     rows = inserted.rows;
     for (const int64_t row : inserted.reused) NoteEvicted(row + shared_rows_);
-    inserted.rows = {};
-    if (inserted.given) unread_.push_back(std::move(inserted));
-    if (unread_.size() > kMaxUnread) ReadSync();
+    if (inserted.given) NoteUnread(inserted.given);
   } else {
     rows = index_.Find(ctx, ids);
   }
@@ -59,31 +57,21 @@ std::vector<Tensor> GrowingManagedCollisionModule::Map(Context& ctx, std::span<c
   return parts;
 }
 
-std::vector<int64_t> GrowingManagedCollisionModule::UnreadSync() const {
-  std::vector<int64_t> rows;
-  for (GrowingIndex::Inserted inserted : unread_) {
-    inserted.ReadSync();
-    for (const int64_t row : inserted.reused) rows.push_back(row + shared_rows_);
-  }
-  return rows;
+std::vector<int64_t> GrowingManagedCollisionModule::ChangedSync(const Tensor& given) const {
+  GrowingIndex::Inserted inserted;
+  inserted.given = given;
+  inserted.ReadSync();
+  for (int64_t& row : inserted.reused) row += shared_rows_;
+  return inserted.reused;
 }
 
 void GrowingManagedCollisionModule::ReadSync() {
-  const std::vector<int64_t> rows = UnreadSync();
-  NoteEvicted(rows);
-  read_on_gpu_ += std::ssize(rows);
-  unread_.clear();
+  ManagedCollisionModule::ReadSync();
   started_ = false;
 }
 
-Tensor GrowingManagedCollisionModule::TakeEvicted(Context& ctx) {
-  ReadSync();
-  return ManagedCollisionModule::TakeEvicted(ctx);
-}
-
 int64_t GrowingManagedCollisionModule::num_evicted() const {
-  const int64_t unread = read_on_gpu_ + std::ssize(UnreadSync());
-  return ManagedCollisionModule::num_evicted() + index_.num_reused_on_gpu() - unread;
+  return ManagedCollisionModule::num_evicted() + index_.num_reused_on_gpu() - NumChangedSync();
 }
 
 bool GrowingManagedCollisionModule::StartRows(
@@ -91,7 +79,7 @@ bool GrowingManagedCollisionModule::StartRows(
   if (!evicted_.empty()) return false;
   if (unread_.empty()) return started_;
   if (unread_.size() > 1) return false;
-  const Tensor& given = unread_[0].given;
+  const Tensor& given = unread_[0];
   const auto number = [&](size_t place) {
     const auto at = static_cast<int64_t>(place / sizeof(int64_t));
     return given.Rows(at, at + 1);

@@ -41,16 +41,12 @@ class GrowingManagedCollisionModule final : public ManagedCollisionModule {
   std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
   // The table's rows, in new memory.
   Tensor RowsOf(Context& ctx, const Tensor& ids, bool training);
-  Tensor TakeEvicted(Context& ctx) override;
-  // Rows that changed hands in the forwards that nobody has asked about.
-  std::vector<int64_t> UnreadSync() const;
-  void ReadSync();
+  std::vector<int64_t> ChangedSync(const Tensor& given) const override;
+  void ReadSync() override;
 
   int64_t shared_rows_;
   GrowingIndex index_;
-  std::vector<GrowingIndex::Inserted> unread_;  // forwards on a GPU since Evict or StartRows
-  bool started_ = false;                        // whether the last of these was StartRows
-  int64_t read_on_gpu_ = 0;                     // rows of a GPU that Evict has named, or will
+  bool started_ = false;  // whether StartRows was the last to take rows of a GPU
 };
 
 }  // namespace tessera

@@ -200,37 +200,19 @@ void HashZchManagedCollisionModule::Train(Context& ctx, const internal::ZchTable
   const Tensor changed = DispatchDevice(ctx.device(), [&](auto on) {
     return internal::TrainZch(on, ctx, table, features, opt_in, on_device);
   });
-  if (changed) unread_.push_back(changed);
-  if (ctx.device() == Device::Cpu() || unread_.size() > kMaxUnread) ReadSync();
+  if (changed) NoteUnread(changed);
+  if (ctx.device() == Device::Cpu()) ReadSync();
 }
 
-std::vector<int64_t> HashZchManagedCollisionModule::UnreadSync() const {
-  std::vector<int64_t> rows;
-  for (const Tensor& changed : unread_) {
-    const int64_t count = changed.Rows(0, 1).ToVector<int64_t>()[0];
-    if (count == 0) continue;
-    const auto read = changed.Rows(1, 1 + count).ToVector<int64_t>();
-    rows.insert(rows.end(), read.begin(), read.end());
-  }
-  return rows;
-}
-
-void HashZchManagedCollisionModule::ReadSync() {
-  const std::vector<int64_t> rows = UnreadSync();
-  NoteEvicted(rows);
-  read_ += std::ssize(rows);
-  unread_.clear();
-}
-
-Tensor HashZchManagedCollisionModule::TakeEvicted(Context& ctx) {
-  ReadSync();
-  return ManagedCollisionModule::TakeEvicted(ctx);
+std::vector<int64_t> HashZchManagedCollisionModule::ChangedSync(const Tensor& changed) const {
+  const int64_t count = changed.Rows(0, 1).ToVector<int64_t>()[0];
+  return count == 0 ? std::vector<int64_t>() : changed.Rows(1, 1 + count).ToVector<int64_t>();
 }
 
 int64_t HashZchManagedCollisionModule::num_evicted() const {
   const int64_t evicted = ManagedCollisionModule::num_evicted();
   if (!changes_) return evicted;
-  return evicted + changes_.ToVector<int64_t>()[0] - read_ - std::ssize(UnreadSync());
+  return evicted + changes_.ToVector<int64_t>()[0] - NumChangedSync();
 }
 
 bool HashZchManagedCollisionModule::StartRows(

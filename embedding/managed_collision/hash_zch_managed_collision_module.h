@@ -89,10 +89,7 @@ class HashZchManagedCollisionModule final : public ManagedCollisionModule {
   std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
   void Train(Context& ctx, const internal::ZchTable& table,
              std::span<const internal::ZchFeature> features);
-  Tensor TakeEvicted(Context& ctx) override;
-  // Rows that changed hands in the forwards that nobody has asked about, in any order.
-  std::vector<int64_t> UnreadSync() const;
-  void ReadSync();
+  std::vector<int64_t> ChangedSync(const Tensor& changed) const override;
   internal::ZchTable Table() const;
   int64_t Now() const;
   int64_t TtlOf(size_t feature) const;
@@ -101,9 +98,7 @@ class HashZchManagedCollisionModule final : public ManagedCollisionModule {
   HashZchOptions options_;
   int64_t reserved_ = 0;
   Tensor identities_, metadata_;
-  Tensor claims_, changes_;     // on a GPU (ZchOnDevice)
-  std::vector<Tensor> unread_;  // what TrainZch returned since Evict or StartRows
-  int64_t read_ = 0;            // of the changes: those that Evict has named, or will
+  Tensor claims_, changes_;  // on a GPU (ZchOnDevice)
   int64_t forwards_ = 0;
 };
 

@@ -38,9 +38,33 @@ bool ManagedCollisionModule::StartRows(const std::function<bool(const RowsToStar
 }
 
 Tensor ManagedCollisionModule::TakeEvicted(Context& ctx) {
+  ReadSync();
   Tensor rows = Tensor::From(ctx, Ascending(evicted_));
   evicted_.clear();
   return rows;
+}
+
+void ManagedCollisionModule::NoteUnread(const Tensor& forward) {
+  unread_.push_back(forward);
+  if (unread_.size() > kMaxUnread) ReadSync();
+}
+
+std::vector<int64_t> ManagedCollisionModule::ChangedSync(const Tensor&) const { return {}; }
+
+std::vector<int64_t> ManagedCollisionModule::UnreadSync() const {
+  std::vector<int64_t> rows;
+  for (const Tensor& forward : unread_) {
+    const std::vector<int64_t> read = ChangedSync(forward);
+    rows.insert(rows.end(), read.begin(), read.end());
+  }
+  return rows;
+}
+
+void ManagedCollisionModule::ReadSync() {
+  const std::vector<int64_t> rows = UnreadSync();
+  NoteEvicted(rows);
+  num_changed_ += std::ssize(rows);
+  unread_.clear();
 }
 
 std::vector<int64_t> ManagedCollisionModule::Ascending(std::vector<int64_t> rows) {

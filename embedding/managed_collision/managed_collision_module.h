@@ -71,12 +71,25 @@ class ManagedCollisionModule {
   // Returns the rows that Evict returns.
   virtual Tensor TakeEvicted(Context& ctx);
 
+  // Keeps what a forward on a GPU left there, which ChangedSync reads when somebody asks. Reads
+  // all when more than kMaxUnread are kept.
+  void NoteUnread(const Tensor& forward);
+  // Rows that changed hands in a forward of NoteUnread.
+  virtual std::vector<int64_t> ChangedSync(const Tensor& forward) const;
+  // Rows that changed hands in the forwards that nobody has asked about.
+  std::vector<int64_t> UnreadSync() const;
+  // Notes those rows.
+  virtual void ReadSync();
+  // Number of rows that ReadSync has noted so far, with those of UnreadSync.
+  int64_t NumChangedSync() const { return num_changed_ + std::ssize(UnreadSync()); }
+
   // A module on a GPU holds memory of so many forwards until somebody asks what they did.
   static constexpr size_t kMaxUnread = 4;
   std::vector<int64_t> evicted_;  // since Evict, in any order
+  std::vector<Tensor> unread_;    // forwards since Evict or StartRows
 
  private:
-  int64_t num_evicted_ = 0;
+  int64_t num_evicted_ = 0, num_changed_ = 0;
 };
 
 }  // namespace tessera
