@@ -13,8 +13,8 @@
 //   cosine_annealing_warm_restarts value + (1 − value)·½(1 + cos(π·(i mod p)/p)), p = sgdr_period
 //   interpolate                    value + (end_value − value)·(i − start)/(max_iters − start)
 //
-// i counts all steps, not those of the stage. A stage ends when i is more than its max_iters; the
-// one after the last is `none`, for ever.
+// i counts all steps, not those of the stage. Step i = max_iters still belongs to its stage, and
+// the next one begins at max_iters + 1, as in TorchRec; the one after the last is `none`, for ever.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -248,7 +248,9 @@ constexpr KeyMeaning kMeanings[] = {
      "constant: value. poly: (1 − i/decay_iters)^value. step: value^⌊i/decay_iters⌋. inv_sqrt: "
      "1/√i. cosine_annealing_warm_restarts: value + (1 − value)·½(1 + cos(π·(i mod P)/P)), P "
      "sgdr_period. interpolate: from value to end_value."},
-    {"optimizer.warmup[].max_iters", "The last step of the stage, counted from the first stage."},
+    {"optimizer.warmup[].max_iters",
+     "N: step i = N, counted from 0 at the first stage's begin, still belongs to this stage, and "
+     "the next stage begins at step N + 1, as with TorchRec's WarmupOptimizer."},
     {"optimizer.warmup[].value", "The value of the policy's formula."},
     {"optimizer.warmup[].lr_scale", "Another factor of this stage."},
     {"optimizer.warmup[].decay_iters",
