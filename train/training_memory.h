@@ -35,8 +35,8 @@ struct TrainingMemory {
   double dense = 0;  // parameters, gradients, states, how often items come, on each rank
   double batch = 0;  // of the host alone
 
-  double making()
-      const;  // of the largest table that is filled from a copy, or cache that is copied
+  // Bytes of the largest table that is filled from a copy, or cache that is copied.
+  double making() const;
   double total() const;
 };
 
