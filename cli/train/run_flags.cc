@@ -128,12 +128,26 @@ void CheckSameTraining(const std::string& folder, const TrainConfig& config) {
   }
 }
 
+// Throws Error for an unfinished run that stands behind the end that is asked for: it would be
+// finished there with a model that has trained longer.
+void CheckNotPast(const TrainFlags& flags, const TrainConfig& config,
+                  const std::optional<TrainingProgress>& progress) {
+  if (!progress) return;
+  const bool inside = progress->row > 0;
+  if (progress->epoch + (inside ? 1 : 0) <= config.epochs) return;
+  throw Error(Format(
+      "--run {}: this run is already past {}: it has trained {}{}: more --epochs go on with it; "
+      "else name another folder, or give --overwrite to begin it anew",
+      flags.run, Counted(config.epochs, "epoch"), Counted(progress->epoch, "epoch"),
+      inside ? Format(" and stands at row {} of the next one", progress->row) : ""));
+}
+
 void CheckUnfinished(const TrainFlags& flags, const TrainConfig& config,
                      const std::optional<TrainingProgress>& progress) {
   if (!ContinuesRun(flags)) return;
   CheckSameTraining(flags.run, config);
   const std::optional<RunFinish> finish = FinishOf(ReadRunDocument(flags.run));
-  if (!finish) return;
+  if (!finish) return CheckNotPast(flags, config, progress);
   const std::string early = progress ? StoppedEarlyText(config, progress->evaluation) : "";
   if (early.empty() && config.epochs > finish->epochs) return;
   throw Error(Format(

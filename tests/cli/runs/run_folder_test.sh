@@ -202,6 +202,28 @@ has stopped/log.txt "interrupted by SIGTERM: saved stopped; the same command goe
 json stopped/run.json 'd["starts"][0]["ended"] == "interrupted" and d["starts"][0]["rows"] > 0'
 json stopped/run.json '"finished" not in d'
 
+# ---- a run that is past the epochs that are asked for changes in its log alone
+python3 - "$tessera" "${base[@]}" --epochs 40 --checkpoint-every 20 --run past <<'EOF' ||
+import os, signal, subprocess, sys, time
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+def lines():
+  try: return open("past/curve.jsonl").read().count("\n")
+  except FileNotFoundError: return 0
+while lines() < 3 and process.poll() is None: time.sleep(0.001)
+process.terminate()
+sys.exit(process.wait() != 143)
+EOF
+  fail "no run was stopped: $(cat out)"
+# past_files: the sums of the run's files.
+past_files() { find past -type f ! -name log.txt -exec sha256sum {} + | sort; }
+before=$(past_files)
+for check in "" --dry-run; do
+  fails_saying "--run past: this run is already past 1 epoch: it has trained " "${base[@]}" \
+    --epochs 1 --run past $check
+  has err "more --epochs go on with it; else name another folder, or give --overwrite to begin it"
+done
+[ "$before" = "$(past_files)" ] || fail "a refused start changed the run: $(ls -l past)"
+
 # ---- a run that is finished; one that goes on longer; one that begins anew
 fails_saying "--run runs/a: this run is finished: it has trained 2 epochs: more --epochs go on \
 with it; else name another folder" "${plain[@]}" --run runs/a
