@@ -248,7 +248,8 @@ int Sweep(const Flags& flags) {
   WatchForInterrupt();
   const Rung rung = RungToTrain(flags.folder, plan);
   const std::vector<const Trial*> trials = Unfinished(flags, plan, rung);
-  const int64_t all = std::ssize(rung.trials), finished = all - std::ssize(trials);
+  // Trials that halving has left out before this rung are finished, too.
+  const int64_t all = std::ssize(plan.trials), finished = all - std::ssize(trials);
   Note(Format("{}, of which {} {} finished", Counted(all, "trial"), finished,
               finished == 1 ? "is" : "are"),
        {{"trials", all}, {"finished", finished}});

@@ -204,6 +204,8 @@ for number, name in enumerate(names):
   epochs = json.load(open(f"halved/{name}/run.json"))["finished"]["epochs"]
   assert epochs == sum(number in rung["trials"] for rung in plan["rungs"])
 PYTHON
+run 0 sweep halved "${rates[@]}" -- "${short[@]}"
+has out "8 trials, of which 8 are finished"  # those that were left out among them
 last=$(python3 -c "import json; d=json.load(open('halved/sweep.json'))
 print(d['trials'][d['rungs'][2]['trials'][0]]['name'])")
 value=${last#*lr=}
