@@ -110,7 +110,10 @@ std::string NoteOf(const KeptRun& run, const Json& result) {
 
 std::string ResultNote(const KeptRun& run) {
   const std::string path = PathIn(run.path, kRunResult);
-  if (!run.finished || !IsThere(path)) return "";
+  if (!run.finished) return "";
+  if (!IsThere(path))
+    return Format("{} is missing, which a finished run has: its curve is held against no result",
+                  path);
   try {
     return internal::ReadDocument(ReadTextFile(path), path,
                                   [&](const Json& result) { return NoteOf(run, result); });
@@ -119,14 +122,23 @@ std::string ResultNote(const KeptRun& run) {
   }
 }
 
+std::string CutLineNote(const KeptRun& run) {
+  const int64_t line = FirstCutLine(run.path);
+  if (line == 0) return "";
+  return Format("line {} of {} was cut off, and is left out", line, PathIn(run.path, kRunCurve));
+}
+
 }  // namespace
 
 std::string CurveNote(const KeptRun& run) {
   std::string notes;
-  for (const std::string& repeat : run.repeats)
-    notes += Format("{}{}: {}", notes.empty() ? "" : "; ", run.path, repeat);
-  const std::string of_result = ResultNote(run);
-  return notes + (notes.empty() || of_result.empty() ? "" : "; ") + of_result;
+  const auto add = [&](const std::string& note) {
+    if (!note.empty()) notes += (notes.empty() ? "" : "; ") + note;
+  };
+  for (const std::string& repeat : run.repeats) add(Format("{}: {}", run.path, repeat));
+  add(CutLineNote(run));
+  add(ResultNote(run));
+  return notes;
 }
 
 }  // namespace tessera::cli

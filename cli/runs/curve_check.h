@@ -8,9 +8,10 @@
 
 namespace tessera::cli {
 
-// Sentences for people about evaluations that a start has repeated with other numbers, and about
-// what result.json has that curve.jsonl lacks, or has otherwise, its best value among it, with the
-// file's name; "" where there are none. A run that is not finished is held against no result.json.
+// Sentences for people about evaluations that a start has repeated with other numbers, about a line
+// of curve.jsonl that was cut off, about a finished run's result.json that is missing, and about
+// what it has that curve.jsonl lacks, or has otherwise, its best value among it, with the file's
+// name; "" where there are none. A run that is not finished is held against no result.json.
 std::string CurveNote(const KeptRun& run);
 
 }  // namespace tessera::cli

@@ -287,6 +287,18 @@ std::vector<CurvePoint> ReadCurve(const std::string& folder, std::optional<int64
   return curve;
 }
 
+int64_t FirstCutLine(const std::string& folder) {
+  const std::string path = PathIn(folder, kRunCurve);
+  if (!IsThere(path)) return 0;
+  std::istringstream lines(ReadTextFile(path, kAnyBytes));
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (!PointOf(line)) return number;
+  }
+  return 0;
+}
+
 void KeepLinesUpTo(const std::string& folder, int64_t last_step) {
   std::string curve;
   for (const CurvePoint& point : ReadCurve(folder, last_step)) curve += point.values.dump() + "\n";

@@ -97,6 +97,9 @@ std::vector<std::string> DifferingNumbers(const internal::Json& a, const interna
 std::vector<CurvePoint> ReadCurve(const std::string& folder,
                                   std::optional<int64_t> last_step = std::nullopt);
 
+// The first line of curve.jsonl, from 1, that ReadCurve leaves out as cut off; 0 for none.
+int64_t FirstCutLine(const std::string& folder);
+
 // Rewrites curve.jsonl and metrics.jsonl to what a training that stands at this step has to tell:
 // without lines of later steps, and each step once, in metrics.jsonl once a phase. Of two lines the
 // later one stays, and a line that was cut off is left out.

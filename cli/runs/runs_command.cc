@@ -30,7 +30,8 @@ constexpr char kRunsFooter[] =
     "A run that failed before its first step is listed below the tables with the reason. "
     "A run with a damaged file is left out and listed below the tables with what is wrong; the "
     "exit code is then 1. A note there says where the curve of a finished run is not that of its "
-    "result.json, and where a start has evaluated a step again to other numbers than a start "
+    "result.json, where that is missing, where a line of a curve was cut off, and where a start "
+    "has evaluated a step again to other numbers than a start "
     "before it.\n";
 
 struct RunsFlags {

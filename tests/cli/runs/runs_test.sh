@@ -203,6 +203,24 @@ EOF
 run 0 runs cut
 has out "note: cut/result.json says that the best auc is 0.9, of step "
 
+cp all/0.2-2/curve.jsonl cut/curve.jsonl
+rm cut/result.json
+run 0 runs cut --json cut.json
+has out "note: cut/result.json is missing, which a finished run has: its curve is held against no"
+json cut.json '"is missing" in d["runs"][0]["note"]'
+python3 - <<'EOF' || fail "a run that is under way, with half a line"
+import json, os
+run = json.load(open("cut/run.json"))
+del run["finished"]
+json.dump(run, open("cut/run.json", "w"))
+os.truncate("cut/curve.jsonl", os.path.getsize("cut/curve.jsonl") - 9)
+EOF
+lines=$(wc -l <all/0.2-2/curve.jsonl)
+run 0 runs cut
+has out "note: line $lines of cut/curve.jsonl was cut off, and is left out"
+lacks out "is missing"
+cp all/0.2-2/*.json all/0.2-2/curve.jsonl cut
+
 # ---- a start that evaluates a step again, to other numbers than a line that is there
 run 0 "${every[@]}" --epochs 1 --run twice
 run 0 "${every[@]}" --epochs 2 --run twice
