@@ -16,6 +16,7 @@
 #include "cli/train/train_report.h"
 #include "runtime/base/check.h"
 #include "runtime/base/process_text.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/files.h"
 #include "runtime/files/write_line.h"
 
@@ -58,6 +59,8 @@ void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const R
       Note(Format("{}: the run begins anew; what it had is replaced", folder_));
     for (const char* name : {kRunMetrics, kRunCurve, kRunLoss}) fs::remove(PathIn(folder_, name));
   }
+  for (const char* name : {kRunDocument, kRunConfig, kRunMetrics, kRunCurve, kRunLoss, kRunResult})
+    RemoveLeftovers(folder_, name);  // of starts that were killed
   for (CurvePoint& point : ReadCurve(folder_))
     earlier_.insert_or_assign(point.step, std::move(point.values));
   KeepLinesUpTo(folder_, start.from.step);

@@ -297,6 +297,7 @@ void RemoveOldRankFiles(const std::string& folder, int rank, int ranks, int64_t 
     if (save < first) fs::remove(RanksPath(folder, save));
   for (const int64_t other : RanksIn(folder)) {
     if (other < ranks) continue;
+    RemoveUnfinished(RankFolder(folder, other));
     RemoveBefore(RankFolder(folder, other), first);
     RemoveEmpty(RankFolder(folder, other));
   }

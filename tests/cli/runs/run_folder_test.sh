@@ -202,6 +202,25 @@ has stopped/log.txt "interrupted by SIGTERM: saved stopped; the same command goe
 json stopped/run.json 'd["starts"][0]["ended"] == "interrupted" and d["starts"][0]["rows"] > 0'
 json stopped/run.json '"finished" not in d'
 
+# ---- what killed saves left is removed by the next start; what a process still writes stays
+unfinished=4711-0123456789abcdef.tmp
+run 0 train --config short.json --epochs 1 --run leftovers
+for name in run.json config.json curve.jsonl loss.json result.json last.safetensors mine; do
+  : >leftovers/$name.$unfinished
+done
+: >leftovers/run.json.4712-0123456789abcdef.tmp
+exec 9<leftovers/run.json.4712-0123456789abcdef.tmp
+flock -x 9
+run 0 train --config short.json --epochs 2 --run leftovers
+exec 9<&-
+left=$(cd leftovers && echo *.tmp)
+[ "$left" = "mine.$unfinished run.json.4712-0123456789abcdef.tmp" ] || fail "left: $left"
+run 0 train --config short.json --epochs 1 --run fewer --ranks 2 --incremental --max-deltas 0
+mkdir -p fewer/last/rank-3
+: >fewer/last/rank-3/00000002.delta.safetensors.$unfinished
+run 0 train --config short.json --epochs 2 --run fewer --ranks 2 --incremental --max-deltas 0
+[ ! -e fewer/last/rank-3 ] || fail "left: $(ls fewer/last/rank-3)"
+
 # ---- a run that is past the epochs that are asked for changes in its log alone
 python3 - "$tessera" "${base[@]}" --epochs 40 --checkpoint-every 20 --run past <<'EOF' ||
 import os, signal, subprocess, sys, time
