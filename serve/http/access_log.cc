@@ -26,8 +26,19 @@ constexpr size_t kMaxText = 500;
 
 int64_t Microseconds(double seconds) { return static_cast<int64_t>(seconds * 1e6 + 0.5); }
 
+// Opens the file without waiting for a reader of a pipe; its writes may wait.
 int OpenForAppending(const std::string& path) {
-  return open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
+  if (file >= 0) fcntl(file, F_SETFL, O_APPEND);
+  return file;
+}
+
+// The reason why a file was not opened.
+std::string OpenErrorText(const std::string& path, int error) {
+  struct stat about {};
+  const bool is_pipe = stat(path.c_str(), &about) == 0 && S_ISFIFO(about.st_mode);
+  if (error == ENXIO && is_pipe) return "it is a pipe that nobody reads: start its reader first";
+  return std::strerror(error);
 }
 
 // Returns how many of the bytes are written at once: all into a file; into a pipe or terminal no
@@ -76,7 +87,8 @@ std::string AccessLine(const AccessEntry& entry) {
 AccessLog::AccessLog(std::string path, std::function<void(const std::string&)> say)
     : path_(std::move(path)), say_(std::move(say)) {
   file_ = path_ == "-" ? STDOUT_FILENO : OpenForAppending(path_);
-  if (file_ < 0) throw Error(Format("{}: cannot be opened: {}", path_, std::strerror(errno)));
+  if (file_ < 0)
+    throw Error(Format("{}: cannot be opened: {}", path_, OpenErrorText(path_, errno)));
   try {
     thread_ = StartThread("thread of the access log", [this] { Work(); });
   } catch (...) {
@@ -141,7 +153,8 @@ void AccessLog::OpenAnew() {
   if (path_ == "-") return;
   const int file = OpenForAppending(path_);
   if (file < 0)
-    return SayOnce("cannot be opened anew, so that the file before it is written", errno);
+    return SayOnce("cannot be opened anew, so that the file before it is written",
+                   OpenErrorText(path_, errno));
   close(std::exchange(file_, file));
 }
 
@@ -161,7 +174,7 @@ void AccessLog::Write(std::string lines, bool last) {
     if (written < 0) {
       const int error = errno;
       Drop(left);
-      return SayOnce("cannot be written, so that lines are lost", error);
+      return SayOnce("cannot be written, so that lines are lost", std::strerror(error));
     }
     left.remove_prefix(static_cast<size_t>(written));
   }
@@ -173,9 +186,9 @@ void AccessLog::Drop(std::string_view lines) {
   dropped_ += std::ranges::count(lines, '\n');
 }
 
-void AccessLog::SayOnce(const char* what, int error) {
+void AccessLog::SayOnce(const char* what, const std::string& why) {
   if (std::exchange(failed_, true)) return;
-  Say(Format("{}: {}", what, std::strerror(error)));
+  Say(Format("{}: {}", what, why));
 }
 
 void AccessLog::Say(const std::string& what) {

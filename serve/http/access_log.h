@@ -44,9 +44,9 @@ std::string AccessLine(const AccessEntry& entry);
 
 class AccessLog {
  public:
-  // "-" is standard output. Throws Error for a file that cannot be opened, and where its thread
-  // cannot begin. `say` gets the sentences about a file that cannot be written and lines that are
-  // lost, on a thread of the log's own; else standard error.
+  // "-" is standard output. Throws Error for a file that cannot be opened, for a pipe without a
+  // reader, and where its thread cannot begin. `say` gets the sentences about a file that cannot be
+  // written and lines that are lost, on a thread of the log's own; else standard error.
   explicit AccessLog(std::string path, std::function<void(const std::string&)> say = {});
   // Writes what is there; gives up where nothing is taken for a second.
   ~AccessLog();
@@ -66,7 +66,7 @@ class AccessLog {
   void OpenAnew();
   void Write(std::string lines, bool last);
   void Drop(std::string_view lines);
-  void SayOnce(const char* what, int error);
+  void SayOnce(const char* what, const std::string& why);
   void Say(const std::string& what);
 
   static constexpr size_t kMaxBytes = 8 << 20;  // that wait to be written

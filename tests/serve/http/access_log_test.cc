@@ -170,6 +170,31 @@ TEST(AccessLog, AReaderThatTakesNothingHoldsUpNobody) {
   close(reader);
 }
 
+// A pipe without a reader is refused at once, and does not hold up a log that goes on.
+TEST(AccessLog, APipeWithoutAReaderIsNotWaitedFor) {
+  const std::string path = FreshPath("unread");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const std::string reason = "it is a pipe that nobody reads: start its reader first";
+  try {
+    AccessLog log(path);
+    FAIL() << "it was opened";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), Format("{}: cannot be opened: {}", path, reason));
+  }
+  std::vector<std::string> said;
+  std::filesystem::remove(path);
+  {
+    AccessLog log(path, [&](const std::string& sentence) { said.push_back(sentence); });
+    std::filesystem::rename(path, path + ".1");
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    log.Reopen();
+  }
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0], Format("access log {}: cannot be opened anew, so that the file before it is "
+                            "written: {}",
+                            path, reason));
+}
+
 // Lines that wait for a reader when the server ends are lost, and counted.
 TEST(AccessLog, SaysAtTheEndHowManyLinesWereLost) {
   const std::string path = FreshPath("stalled");
