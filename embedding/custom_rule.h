@@ -66,9 +66,12 @@ class CustomExecutor : public CustomRule::Executor {
   static_assert(std::is_trivially_copyable_v<typename Rule::Step> &&
                     std::is_default_constructible_v<typename Rule::Step>,
                 "a Step is passed by value to every machine, in arrays");
-  static_assert(Rule::Step::kElementStates <= kMaxElementStates &&
-                Rule::Step::kRowStates <= kMaxRowStates &&
-                Rule::Step::kStatistics <= kMaxStatistics);
+  static_assert(Rule::Step::kElementStates >= 0 && Rule::Step::kElementStates <= kMaxElementStates,
+                "kElementStates, the states of an element, are 0, 1 or 2");
+  static_assert(Rule::Step::kRowStates >= 0 && Rule::Step::kRowStates <= kMaxRowStates,
+                "kRowStates, the states of one number a row, are 0, 1, 2 or 3");
+  static_assert(Rule::Step::kStatistics >= 0 && Rule::Step::kStatistics <= kMaxStatistics,
+                "kStatistics, the sums over a row, are 0, 1 or 2");
   static_assert(UpdatesElements<typename Rule::Step, float>,
                 "Step needs Update(const Row&, RowElement<Real>& x, Real* element_state)");
   static_assert(Rule::Step::kStatistics == 0 || SumsStatistics<typename Rule::Step, float>,
