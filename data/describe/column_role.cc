@@ -8,8 +8,8 @@
 #include "data/describe/time_column.h"
 #include "data/rows/line_cells.h"
 #include "data/schema/name_ranges.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {

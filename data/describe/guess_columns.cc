@@ -6,9 +6,9 @@
 #include "data/describe/date_text.h"
 #include "data/rows/column_cells.h"
 #include "data/rows/number_text.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/json/json_object.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {

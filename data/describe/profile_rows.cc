@@ -9,9 +9,9 @@
 #include "data/rows/column_cells.h"
 #include "data/rows/json_cells.h"
 #include "data/rows/text_pieces.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/base/report_text.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {

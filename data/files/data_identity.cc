@@ -9,10 +9,10 @@
 
 #include "data/files/multi_hot_rows.h"
 #include "data/files/npy_rows.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/base/hash.h"
 #include "runtime/files/files.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {

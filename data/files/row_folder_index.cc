@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "data/schema/data_schema_json.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/files/files.h"
 #include "runtime/json/json_fields.h"
 #include "runtime/json/json_seal.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {

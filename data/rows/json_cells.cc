@@ -9,9 +9,9 @@
 #include "data/rows/find_byte.h"
 #include "data/rows/number_text.h"
 #include "data/rows/word_table.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/json/json_fault.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {

@@ -8,9 +8,9 @@
 #include "data/rows/number_text.h"
 #include "data/rows/request_schema.h"
 #include "data/rows/row_parser.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/base/report_text.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "data/rows/find_byte.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {

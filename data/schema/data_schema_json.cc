@@ -4,9 +4,9 @@
 #include <set>
 
 #include "data/schema/name_ranges.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/files/files.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace internal {

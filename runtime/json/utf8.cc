@@ -1,4 +1,4 @@
-#include "data/schema/utf8.h"
+#include "runtime/json/utf8.h"
 
 #include <simdjson.h>
 

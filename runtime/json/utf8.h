@@ -1,5 +1,5 @@
-#ifndef TESSERA_DATA_SCHEMA_UTF8_H_
-#define TESSERA_DATA_SCHEMA_UTF8_H_
+#ifndef TESSERA_RUNTIME_JSON_UTF8_H_
+#define TESSERA_RUNTIME_JSON_UTF8_H_
 // UTF-8, which a document of JSON needs.
 #include <string>
 #include <string_view>
@@ -15,4 +15,4 @@ bool IsUtf8(std::string_view text);
 std::string AsUtf8(const std::string& text);
 
 }  // namespace tessera::internal
-#endif  // TESSERA_DATA_SCHEMA_UTF8_H_
+#endif  // TESSERA_RUNTIME_JSON_UTF8_H_
