@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <type_traits>
 #include <utility>
 
 #include "embedding/plugin_object.h"
@@ -16,6 +18,7 @@
 #include "runtime/base/isa.h"
 #include "runtime/files/files.h"
 #include "runtime/files/sha256.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {
@@ -137,22 +140,38 @@ const RulePluginTable& LoadedTable(const std::string& path, std::string_view byt
   return table;
 }
 
-// Calls a function of the plugin; what it throws that is no std::exception becomes an Error.
+// An error's text without the rule that it begins with.
+std::string_view WithoutRule(std::string_view error, const char* rule) {
+  const std::string begin = Format("rule {}: ", rule);
+  return error.starts_with(begin) ? error.substr(begin.size()) : error;
+}
+
+// Calls a function of the object; what it throws becomes an Error that names plugin, rule and step,
+// if it is of one.
 template <typename Call>
-auto CallOf(const RulePlugin& plugin, const Call& call) {
+auto CallOf(const std::string& path, const RulePluginTable& table, const Call& call,
+            std::optional<int64_t> step = {}) {
+  const auto name = [&] {
+    return Format("its rule {}{}", table.rule, step ? Format(" in step {}", *step) : "");
+  };
   try {
-    return call(*plugin.table);
-  } catch (const std::exception&) {
-    throw;
+    return call(table);
+  } catch (const std::exception& error) {
+    Refuse(path, Format("{}: {}", name(), WithoutRule(error.what(), table.rule)));
   } catch (...) {
-    throw Error(Format("--plugin {}: its rule {} threw something that is no std::exception",
-                       plugin.path, plugin.rule()));
+    Refuse(path, Format("{} threw something that is no std::exception", name()));
   }
 }
 
-void CheckName(const std::string& path, const std::string& rule) {
+void CheckName(const std::string& path, const char* name) {
+  const std::string rule = name == nullptr ? "" : name;
   if (rule.empty())
-    Refuse(path, "its rule has an empty kName: give it a name, and compile it anew");
+    Refuse(path, Format("its rule has {} kName: give it a name, and compile it anew",
+                        name == nullptr ? "a null" : "an empty"));
+  if (!internal::IsUtf8(rule))
+    Refuse(path, Format("its rule has a kName that is no UTF-8 ('{}'): rename it, and compile it "
+                        "anew",
+                        internal::AsUtf8(rule)));
   const auto odd =
       std::find_if(rule.begin(), rule.end(), [](unsigned char c) { return c <= ' ' || c == 127; });
   if (odd != rule.end())
@@ -175,22 +194,25 @@ void CheckName(const std::string& path, const std::string& rule) {
 void CheckOptionNames(const std::string& path, const char* rule,
                       const std::vector<PluginOption>& options) {
   std::set<std::string_view> taken = {kRuleNameKey, kRulePluginKey, ""};
-  for (const PluginOption& option : options)
-    if (!taken.insert(option.name).second)
+  for (const PluginOption& option : options) {
+    const std::string name = option.name == nullptr ? "" : option.name;
+    if (!internal::IsUtf8(name) || !taken.insert(option.name == nullptr ? "" : option.name).second)
       Refuse(path, Format("VisitOptions of rule {} names an option '{}'; expected names that are "
-                          "not empty, not given twice, and not {} or {}, which every optimizer of "
-                          "a configuration may have",
-                          rule, option.name, kRuleNameKey, kRulePluginKey));
+                          "UTF-8, not empty, not given twice, and not {} or {}, which every "
+                          "optimizer of a configuration may have",
+                          rule, internal::AsUtf8(name), kRuleNameKey, kRulePluginKey));
+  }
 }
 
 std::vector<PluginOption> OptionsOf(const std::string& path, const RulePluginTable& table) {
   std::vector<PluginOption> options(internal::kMaxPluginOptions);
-  options.resize(static_cast<size_t>(table.options(options.data())));
+  options.resize(static_cast<size_t>(
+      CallOf(path, table, [&](const auto& of) { return of.options(options.data()); })));
+  CheckOptionNames(path, table.rule, options);
   const bool has_rate = std::ranges::any_of(
       options, [](const PluginOption& option) { return option.name == std::string_view("lr"); });
   if (!has_rate)
     Refuse(path, Format("the options of rule {} lack lr: name it in VisitOptions", table.rule));
-  CheckOptionNames(path, table.rule, options);
   return options;
 }
 
@@ -209,9 +231,12 @@ void LoadRulePlugin(const std::string& path) {
   CheckName(path, table.rule);
   auto plugin = std::make_unique<RulePlugin>(
       RulePlugin{path, std::move(sha256), &table, OptionsOf(path, table)});
+  const AnyRule rule = MakePluginRule(*plugin);
+  RuleStates(rule);  // what the object's code throws has the path already
   try {
-    CheckRule(MakePluginRule(*plugin));
-  } catch (const Error& error) {  // of its states
+    CheckRule(rule);
+    PluginRuleIn(rule)->CheckOptions();
+  } catch (const Error& error) {  // of its states' names, or the defaults of its options
     Refuse(path, error.what());
   }
   Plugins().push_back(std::move(plugin));
@@ -230,14 +255,26 @@ const RulePlugin* FindRulePlugin(std::string_view rule) {
 }
 
 PluginRule::PluginRule(const RulePlugin& plugin) : plugin_(plugin) {
-  CallOf(plugin, [&](const RulePluginTable& table) { table.make(bytes_.data()); });
+  CallOf(plugin.path, *plugin.table, [&](const auto& table) { table.make(bytes_.data()); });
+}
+
+void PluginRule::CheckOptions() const {
+  PluginRule copy = *this;
+  copy.VisitOptions([&]<typename Option>(const char* name, const Option& option) {
+    if (!IsRuleOption(name)) return;
+    if constexpr (std::is_floating_point_v<Option>)
+      CheckRuleOption(this->name(), name, double{option});
+    else
+      CheckRuleOption(this->name(), name, int64_t{option});
+  });
 }
 
 StateSpecs PluginRule::States() const {
   std::array<PluginState, kMaxElementStates + kMaxRowStates> states;
-  const auto count = static_cast<size_t>(CallOf(plugin_, [&](const RulePluginTable& table) {
-    return table.states(bytes_.data(), states.data());
-  }));
+  const auto count =
+      static_cast<size_t>(CallOf(plugin_.path, *plugin_.table, [&](const auto& table) {
+        return table.states(bytes_.data(), states.data());
+      }));
   StateSpecs specs;
   for (size_t i = 0; i < count; ++i)
     specs.push_back({{states[i].name, static_cast<size_t>(states[i].name_length)},
@@ -247,7 +284,9 @@ StateSpecs PluginRule::States() const {
 }
 
 void PluginRule::Update(float lr, int64_t t, const internal::RowUpdateArgs& args) const {
-  CallOf(plugin_, [&](const RulePluginTable& table) { table.update(bytes_.data(), lr, t, args); });
+  CallOf(
+      plugin_.path, *plugin_.table,
+      [&](const auto& table) { table.update(bytes_.data(), lr, t, args); }, t);
 }
 
 void PluginRule::UpdateOnCuda(Context&, float, int64_t, const internal::CudaRows&) const {

@@ -32,8 +32,9 @@ struct RulePlugin {
 
 // Loads the object in the file; one that is loaded already is not loaded again. Throws Error, which
 // says what to do, for a file that is no plugin, was compiled for another version or for
-// instructions that this CPU lacks, or whose rule has the name of another one, none, or options or
-// states that cannot be told apart by their names.
+// instructions that this CPU lacks, or whose rule has the name of another one, none, options or
+// states that cannot be told apart by their names, options that are no members of its struct, or
+// defaults of them that the library's rules refuse.
 void LoadRulePlugin(const std::string& path);
 
 // In the order in which they were loaded.
@@ -50,6 +51,9 @@ class PluginRule final : public CustomRule::Executor {
   const RulePlugin& plugin() const { return plugin_; }
   const char* name() const override { return plugin_.table->rule; }
   StateSpecs States() const override;
+  // Throws Error for an option with the name of one that the library's rules have, and a value that
+  // these do not take.
+  void CheckOptions() const;
   void Update(float lr, int64_t t, const internal::RowUpdateArgs& args) const override;
   void UpdateOnCuda(Context& ctx, float lr, int64_t t,
                     const internal::CudaRows& rows) const override;

@@ -26,6 +26,7 @@
 #include "embedding/custom_rule.h"
 #include "embedding/rule_plugin_abi.h"
 #include "optim/rule_options.h"
+#include "runtime/base/check.h"
 
 namespace tessera::internal {
 
@@ -95,12 +96,18 @@ struct RulePluginFunctions {
 
   static void Make(void* rule) { new (rule) Rule(); }
   static int Options(PluginOption* options) {
+    constexpr auto kBytes = static_cast<int64_t>(sizeof(Rule));
     Rule rule;
     int count = 0;
     const auto add = [&]<typename Option>(const char* name, Option& option) {
       TESSERA_CHECK_LT(count, kMaxPluginOptions, "rule {}: its options: one more is '{}'",
                        Rule::kName, name);
-      const auto offset = reinterpret_cast<char*>(&option) - reinterpret_cast<char*>(&rule);
+      const int64_t offset = reinterpret_cast<char*>(&option) - reinterpret_cast<char*>(&rule);
+      if (offset < 0 || offset + static_cast<int64_t>(sizeof(option)) > kBytes)
+        throw Error(
+            Format("VisitOptions visits an option '{}' that lies outside of the rule's struct, as "
+                   "a static or a copy does; expected a member of the struct",
+                   name));
       options[count++] = {name, PluginKindOf<Option>(), static_cast<int32_t>(offset)};
     };
     if constexpr (requires { rule.VisitOptions(add); })

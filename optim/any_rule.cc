@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <iterator>
 #include <string_view>
 #include <type_traits>
@@ -21,36 +20,22 @@ static_assert(
 
 namespace {
 
-void CheckNumber(const char* rule, const char* option, std::floating_point auto value) {
-  if (IsDecay(option))
-    TESSERA_CHECK(value >= 0 && value < 1, "{}: {} {}; expected at least 0, below 1", rule, option,
-                  value);
-  TESSERA_CHECK(value >= 0 && std::isfinite(value),
-                "{}: {} {}; expected a finite number, at least 0", rule, option, value);
-}
-
 template <typename Rule>
-void CheckModesAndCounts(const Rule& r) {
+void CheckModes(const Rule& r) {
   if constexpr (requires { r.weight_decay_mode; })
     TESSERA_CHECK(r.weight_decay_mode != WeightDecayMode::kAdagradW ||
                       (std::is_same_v<Rule, CounterRowwiseAdagrad>),
                   "{}: weight_decay_mode ADAGRADW is for counter_rowwise_adagrad alone", r.kName);
-  if constexpr (requires { r.step_ema; }) TESSERA_CHECK_GE(r.step_ema, 1, "{}: step_ema", r.kName);
-  if constexpr (requires { r.step_swap; })
-    TESSERA_CHECK_GE(r.step_swap, 1, "{}: step_swap", r.kName);
-  if constexpr (requires { r.max_counter; })
-    TESSERA_CHECK(r.max_counter > 0, "{}: max_counter {}; expected above 0", r.kName,
-                  r.max_counter);
 }
 
 template <typename Rule>
 void CheckOptions(const Rule& rule) {
-  CheckNumber(rule.kName, "lr", rule.lr);
-  VisitRuleOptions(rule, [](const char* option, const auto& value) {
-    if constexpr (std::is_floating_point_v<std::decay_t<decltype(value)>>)
-      CheckNumber(Rule::kName, option, value);
+  CheckRuleOption(rule.kName, "lr", rule.lr);
+  VisitRuleOptions(rule, []<typename Option>(const char* option, const Option& value) {
+    if constexpr (std::is_floating_point_v<Option> || std::is_same_v<Option, int64_t>)
+      CheckRuleOption(Rule::kName, option, value);
   });
-  CheckModesAndCounts(rule);
+  CheckModes(rule);
 }
 
 // Names by which a table's weights, and the numbers of a fused optimizer, are saved.
@@ -143,7 +128,7 @@ float LearningRate(const AnyRule& rule) {
 }
 
 void SetLearningRate(AnyRule& rule, float lr) {
-  CheckNumber(RuleName(rule), "lr", lr);
+  CheckRuleOption(RuleName(rule), "lr", lr);
   std::visit([&](auto& r) { r.lr = lr; }, rule);
 }
 
@@ -158,6 +143,21 @@ TableSweep SweepAt(const AnyRule& rule, int64_t t) {
       rule);
 }
 
+void CheckRuleOption(const char* rule, std::string_view option, double value) {
+  if (IsDecay(option))
+    TESSERA_CHECK(value >= 0 && value < 1, "{}: {} {}; expected at least 0, below 1", rule, option,
+                  value);
+  TESSERA_CHECK(value >= 0 && std::isfinite(value),
+                "{}: {} {}; expected a finite number, at least 0", rule, option, value);
+  TESSERA_CHECK(value > 0 || option != "max_counter", "{}: {} {}; expected above 0", rule, option,
+                value);
+}
+
+void CheckRuleOption(const char* rule, std::string_view option, int64_t value) {
+  TESSERA_CHECK(value >= 1 || (option != "step_ema" && option != "step_swap"),
+                "{}: {} {}; expected at least 1", rule, option, value);
+}
+
 void CheckRule(const AnyRule& rule) {
   std::visit(
       [](const auto& r) {
@@ -166,7 +166,10 @@ void CheckRule(const AnyRule& rule) {
           TESSERA_CHECK(r.executor != nullptr, "a custom rule without an executor");
       },
       rule);
-  TESSERA_CHECK(*RuleName(rule) != '\0', "a custom rule with an empty kName; expected a name");
+  const char* name = RuleName(rule);
+  TESSERA_CHECK(name != nullptr && *name != '\0',
+                "a custom rule with an empty kName; expected a name");
+  CheckRuleOption(name, "lr", LearningRate(rule));
   CheckStateNames(rule);
 }
 

@@ -3,6 +3,7 @@
 // Any rule as a value: what a table's configuration holds. docs/howto/add_an_optimizer.md adds one.
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 
@@ -108,6 +109,10 @@ TableSweep SweepAt(const AnyRule& rule, int64_t t);
 // Throws Error for options that make no sense (a rate or moment out of range, a mode that the rule
 // does not have), saying which.
 void CheckRule(const AnyRule& rule);
+// Throw Error, which names the rule, for a value that no rule of the library takes as its option of
+// this name.
+void CheckRuleOption(const char* rule, std::string_view option, double value);
+void CheckRuleOption(const char* rule, std::string_view option, int64_t value);
 // Throws Error for rows of a dim that the rule does not take: an odd one where rows are two halves.
 void CheckDimOfRule(const AnyRule& rule, int64_t dim);
 

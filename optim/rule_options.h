@@ -74,5 +74,14 @@ void ForEachNamedRule(auto&& fn) {
   }
 }
 
+// Whether a rule of the library has an option of this name.
+inline bool IsRuleOption(std::string_view name) {
+  bool found = false;
+  ForEachNamedRule([&](auto rule) {
+    VisitRuleOptions(rule, [&](const char* key, auto&) { found = found || name == key; });
+  });
+  return found;
+}
+
 }  // namespace tessera
 #endif  // TESSERA_OPTIM_RULE_OPTIONS_H_

@@ -75,6 +75,7 @@ Json FieldToJson(double field) { return field; }
 void CheckRuleAt(const AnyRule& rule, const std::string& where) {
   try {
     CheckRule(rule);
+    if (const PluginRule* of_plugin = PluginRuleIn(rule)) of_plugin->CheckOptions();
   } catch (const Error& error) {
     throw Error(Format("{}: {}", where, error.what()));
   }
@@ -117,18 +118,10 @@ std::optional<std::vector<std::string>> ReadPluginPart(JsonObject& object) {
   return states;
 }
 
-// Whether an option of the library's rules has the name; it then has their bounds, too.
-bool IsOptionOfLibrary(std::string_view name) {
-  bool found = false;
-  ForEachNamedRule([&](auto rule) {
-    VisitRuleOptions(rule, [&](const char* key, auto&) { found = found || name == key; });
-  });
-  return found;
-}
-
+// An option with a name of the library's has its bounds, too.
 template <typename Option>
 void ReadPluginOption(JsonObject& object, const char* key, Option& option) {
-  if (IsOptionOfLibrary(key) || !std::is_floating_point_v<Option>)
+  if (IsRuleOption(key) || !std::is_floating_point_v<Option>)
     ReadRuleField(object, key, option);
   else
     object.Optional(key, option);

@@ -52,8 +52,10 @@ refused "--plugin magic.so: expected a rule for tessera $version, got one for an
 refused "--plugin makes_small_zero.so: loading it changes how the whole command rounds, or makes \
 small numbers zero, as -Ofast and -ffast-math do" makes_small_zero.so
 sed 's/"rowwise_adagrad"/"refused"/' small.json >throwing.json
-fails_saying "--plugin throwing.so: its rule refused threw something that is no std::exception" \
-  train --quiet --plugin throwing.so --config throwing.json
+fails_saying "--plugin throwing.so: its rule refused in step 1 threw something that is no \
+std::exception" train --quiet --plugin throwing.so --config throwing.json
+fails_saying "--plugin fails_in_step.so: its rule refused in step 3: three is bad" \
+  train --quiet --plugin fails_in_step.so --config throwing.json
 
 # ---- names
 refused "--plugin named_adagrad.so: its rule is called adagrad, as one of the library's: give it \
@@ -61,6 +63,9 @@ another kName" named_adagrad.so
 refused "--plugin other_rowwise.so: its rule is called copied_rowwise, as that of --plugin \
 copied_rowwise.so" copied_rowwise.so other_rowwise.so
 refused "--plugin unnamed.so: its rule has an empty kName" unnamed.so
+refused "--plugin null_name.so: its rule has a null kName: give it a name" null_name.so
+refused "--plugin odd_name.so: its rule has a kName that is no UTF-8 ('sign" odd_name.so
+refused "--plugin odd_option.so: VisitOptions of rule refused names an option 'rest" odd_option.so
 refused "--plugin spaced.so: its rule has a kName that goes on after 'sign' with a space" spaced.so
 refused "--plugin states_alike.so: rule refused: States() names two states 'first'" states_alike.so
 refused "--plugin option_called_name.so: VisitOptions of rule refused names an option 'name'" \
@@ -73,6 +78,14 @@ has err "--plugin FILE adds that of a shared object"
 refused ", ftrl, dense, copied_rowwise; --plugin FILE adds" copied_rowwise.so
 
 # ---- options
+for option in static copied; do
+  refused "--plugin ${option}_option.so: its rule refused: VisitOptions visits an option" \
+    ${option}_option.so
+  has err "outside of the rule's struct, as a static or a copy does; expected a member"
+done
+refused "--plugin decay_of_one.so: refused: beta1 1; expected at least 0, below 1" decay_of_one.so
+refused "--plugin negative_rate.so: refused: lr -1; expected a finite number, at least 0" \
+  negative_rate.so
 bad() {
   fails_saying "$1" train --plugin copied_adagrad.so --config copied_adagrad.json --set "$2"
 }

@@ -19,6 +19,10 @@
 
 #if defined(TESSERA_UNNAMED)
 #define TESSERA_RULE_NAME ""
+#elif defined(TESSERA_NULL_NAME)
+#define TESSERA_RULE_NAME nullptr
+#elif defined(TESSERA_ODD_NAME)
+#define TESSERA_RULE_NAME "sign\xff"
 #elif defined(TESSERA_SPACED)
 #define TESSERA_RULE_NAME "sign descent\n"
 #else
@@ -33,17 +37,36 @@
 #define TESSERA_OPTION "name"
 #elif defined(TESSERA_OPTIONS_ALIKE)
 #define TESSERA_OPTION "lr"
+#elif defined(TESSERA_ODD_OPTION)
+#define TESSERA_OPTION "rest\xff"
+#elif defined(TESSERA_DECAY_OF_ONE)
+#define TESSERA_OPTION "beta1"
 #else
 #define TESSERA_OPTION "rest"
 #endif
 
+#if defined(TESSERA_NEGATIVE_RATE)
+#define TESSERA_RATE -1
+#else
+#define TESSERA_RATE 0.1f
+#endif
+
 struct Refused {
-  float lr = 0.1f, rest = 1;
+  float lr = TESSERA_RATE, rest = 1;
   static constexpr const char* kName = TESSERA_RULE_NAME;
   tessera::StateSpecs States() const { return {{"first"}, {TESSERA_SECOND_STATE}}; }
   void VisitOptions(auto&& visit) {
     visit("lr", lr);
+#if defined(TESSERA_STATIC_OPTION)
+    static float all = 1;
+    visit("all", all);
+#elif defined(TESSERA_COPIED_OPTION)
+    float copy = rest;
+    visit("copy", copy);
+    rest = copy;
+#else
     visit(TESSERA_OPTION, rest);
+#endif
   }
   struct Step {
     static constexpr int kStatistics = 0, kElementStates = 2, kRowStates = 0;
@@ -58,7 +81,12 @@ struct Refused {
       x.w = x.w - Real(lr) * x.g;
     }
   };
-  Step AtStep(int64_t) const { return {lr}; }
+  Step AtStep(int64_t t) const {
+#if defined(TESSERA_FAILS_IN_STEP)
+    if (t == 3) throw tessera::Error("three is bad");
+#endif
+    return {t > 0 ? lr : 0};
+  }
 };
 
 TESSERA_RULE_PLUGIN(Refused)
