@@ -5,7 +5,7 @@
 //
 //   EmbeddingShardingPlanner planner(topology, model);
 //   const PlanResult plan = planner.Plan();
-//   const ShardingPlan sharding = ToShardingPlan(topology, model, plan);   // plan_conversion.h
+//   const auto sharding = ToShardingPlan(topology, model, plan.tables);  // plan_conversion.h
 //
 // Memory is reserved for the rest of the model, options are enumerated and priced, TorchRec's
 // proposers are walked where they are asked for, and the planner's own search tries to do better,

@@ -22,9 +22,9 @@
 
 namespace tessera {
 
-// Returns the plan that the planner finds, by the cost model of this name (planner/cost_models.h),
-// of which `known` is for calibrated alone; `result`, if given, gets the planner's report. Throws
-// PlannerError where nothing fits.
+// Returns the plan that the planner finds by the cost model of this name: torchrec, bandwidth or
+// calibrated, for which alone `known` is; "": calibrated where `machine` has a profile, else
+// bandwidth. `result`, if given, gets the planner's report. Throws PlannerError where nothing fits.
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
                       const std::string& cost_model = "", PlanResult* result = nullptr,
                       const CalibratedOptions& known = {});
