@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
@@ -59,9 +60,15 @@ bool LineReader::FillBlock() {
 std::string_view LineReader::TakeLine(size_t length) {
   std::string_view line(block_.data() + begin_, length);
   begin_ += length;
-  ++line_number_;
+  if (line_number_++ == 0) line = internal::WithoutByteOrderMark(line);
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   return line;
+}
+
+// Whether the block has a line that lacks its end: more than a byte order mark alone.
+bool LineReader::HasRest() const {
+  const std::string_view rest(block_.data() + begin_, end_ - begin_);
+  return !(line_number_ == 0 ? internal::WithoutByteOrderMark(rest) : rest).empty();
 }
 
 bool LineReader::Next(std::string_view& line) {
@@ -84,7 +91,7 @@ bool LineReader::Next(std::string_view& line) {
     searched = end_ - begin_;
     if (FillBlock()) continue;
     file_ = nullptr;
-    if (end_ == begin_) continue;
+    if (!HasRest()) continue;
     line = TakeLine(end_ - begin_);
     return true;
   }

@@ -25,7 +25,8 @@ class LineReader {
   LineReader& operator=(const LineReader&) = delete;
 
   // The next line without its "\n" or "\r\n", valid until the next call; false after the last one.
-  // The last line of a file may lack its end. Throws Error naming the file for one that cannot be
+  // The last line of a file may lack its end; a byte order mark before its first line is left out.
+  // Throws Error naming the file for one that cannot be
   // read to its end (a truncated or corrupt .gz).
   bool Next(std::string_view& line);
   // Leaves out up to `count` lines; returns how many there were.
@@ -46,6 +47,7 @@ class LineReader {
   double BytesGiven() const;
   void OpenNextFile();
   std::string_view TakeLine(size_t length);
+  bool HasRest() const;
 
   std::vector<std::string> paths_;
   size_t next_path_ = 0;

@@ -60,9 +60,8 @@ Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::str
   TESSERA_CHECK(rules->schema().format == RowFormat::kJsonl, "rows of JSON need rules of jsonl");
   std::string padded(text);
   padded.append(JsonCells::kPadding, '\0');
-  std::string_view left = std::string_view(padded).substr(0, text.size());
-  if (left.starts_with(internal::kByteOrderMark))
-    left.remove_prefix(internal::kByteOrderMark.size());
+  std::string_view left =
+      internal::WithoutByteOrderMark(std::string_view(padded).substr(0, text.size()));
   JsonCells json(rules->columns(), rules->schema().null);
   const CellPlaces places(rules->columns());
   LineCells cells;

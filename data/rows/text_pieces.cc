@@ -61,8 +61,7 @@ void TextPieces::SetText(TextPiece& piece, size_t size, bool ended) {
   piece.text = {piece.bytes.data(), whole};
   piece.path = paths_[next_path_ - 1];
   piece.first_line = line_;
-  if (line_ == 1 && piece.text.starts_with(internal::kByteOrderMark))
-    piece.text.remove_prefix(internal::kByteOrderMark.size());
+  if (line_ == 1) piece.text = internal::WithoutByteOrderMark(piece.text);
   piece.lines = internal::CountByte(piece.text, '\n');
   if (!piece.text.empty() && piece.text.back() != '\n') ++piece.lines;
   line_ += piece.lines;

@@ -47,6 +47,13 @@ TEST(CriteoStream, RowRangesCountOverAllFiles) {
   EXPECT_EQ(FirstIntegers(CriteoStream(files, {7, 7})), Numbers(0, 0));
 }
 
+TEST(CriteoStream, AByteOrderMarkIsNoPartOfTheLabel) {
+  const std::string mark = "\xef\xbb\xbf";
+  const CriteoFiles files{.paths = {WriteFile("marked.tsv", mark + NumberedLines(0, 3)),
+                                    WriteGzFile("marked.tsv.gz", mark + NumberedLines(3, 5))}};
+  EXPECT_EQ(FirstIntegers(CriteoStream(files)), Numbers(0, 5));
+}
+
 TEST(CriteoStream, RangesBeyondTheDataAreErrors) {
   const CriteoFiles files{.paths = ThreeFiles()};
   EXPECT_EQ(ErrorOf([&] {

@@ -27,6 +27,13 @@ TEST(LineReader, JoinsFilesPlainAndGzip) {
   EXPECT_EQ(AllLines(reader), (Lines{"one", "two", "three", "four", "", "", "five"}));
 }
 
+TEST(LineReader, LeavesOutAByteOrderMarkBeforeTheFirstLine) {
+  const std::string mark = "\xef\xbb\xbf";
+  LineReader reader({WriteFile("a", mark + "one\n" + mark + "two\n"), WriteFile("only", mark),
+                     WriteGzFile("b.gz", mark + "three"), WriteFile("c", mark + "\nfour\n")});
+  EXPECT_EQ(AllLines(reader), (Lines{"one", mark + "two", "three", "", "four"}));
+}
+
 class BlockSizes : public ::testing::TestWithParam<int> {};
 
 TEST_P(BlockSizes, DoNotMatter) {
