@@ -5,6 +5,7 @@
 
 #include "data/files/npy.h"
 #include "runtime/base/check.h"
+#include "runtime/base/checksums.h"
 
 namespace tessera {
 namespace {
@@ -73,6 +74,13 @@ void ReadExtra64(const Bytes& extra, uint64_t length, std::initializer_list<uint
   }
 }
 
+void CheckCrc(std::string_view bytes, uint32_t expected) {
+  const uint32_t found = ParallelCrc32(bytes.data(), std::ssize(bytes), 0);
+  if (found != expected)
+    throw Error(Format("its bytes are not what was written: expected CRC-32 {}, got {}",
+                       Crc32Text(expected), Crc32Text(found)));
+}
+
 std::string WithoutEnd(std::string_view name) {
   if (name.ends_with(".npy")) name.remove_suffix(4);
   return std::string(name);
@@ -99,6 +107,7 @@ void NpzFile::ReadDirectory() {
     Entry entry{.name = WithoutEnd(record.Range(46, name)),
                 .local_header = record.At<uint32_t>(42),
                 .bytes = record.At<uint32_t>(24),
+                .crc = record.At<uint32_t>(16),
                 .stored = record.At<uint16_t>(10) == 0};
     uint64_t packed = record.At<uint32_t>(20);
     ReadExtra64(Bytes(record.Range(46 + name, extra), 0), extra,
@@ -130,7 +139,10 @@ Tensor NpzFile::Array(const std::string& name) const {
     throw Error(Format("{}: array '{}': expected it stored, as numpy.savez does, got it compressed",
                        file_.path(), name));
   try {
-    return NpyElements(BytesOf(*entry), file_.owner());
+    const std::string_view bytes = BytesOf(*entry);
+    const Tensor elements = NpyElements(bytes, file_.owner());
+    if (entry->bytes <= kMostChecked) CheckCrc(bytes, entry->crc);
+    return elements;
   } catch (const Error& error) {
     throw Error(Format("{}: array '{}': {}", file_.path(), name, error.what()));
   }

@@ -120,3 +120,8 @@ TEST(NpzFile, DamagedArchivesAreErrors) {
 
 }  // namespace
 }  // namespace tessera
+  std::string changed = good;
+  changed[good.find("PK\1\2") - 1] ^= 64;
+  const std::string text = error(changed);
+  EXPECT_TRUE(text.starts_with(": array '0': its bytes are not what was written: expected CRC-32 "))
+      << text;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/checksums.h"
+
 namespace tessera::testing {
 
 inline std::string LittleEndian(uint64_t number, int bytes) {
@@ -29,8 +31,9 @@ std::string NpyOf(const std::string& descr, const std::string& shape, const std:
                   {reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T)});
 }
 
-// Arrays by name, stored as savez does: the sizes of local headers are in a ZIP64 field. Checksums
-// are 0. `in_64`: those of the directory, too, as in archives of more than 4 GiB.
+// Arrays by name, stored as savez does: the sizes of local headers are in a ZIP64 field, and
+// checksums in the directory alone. `in_64`: sizes of the directory are in such a field, too, as in
+// archives of more than 4 GiB.
 inline std::string NpzBytes(const std::vector<std::pair<std::string, std::string>>& arrays,
                             bool in_64 = false) {
   std::string local, central;
@@ -39,8 +42,9 @@ inline std::string NpzBytes(const std::vector<std::pair<std::string, std::string
                       large = LittleEndian(0xffffffff, 4);
     const std::string extra =
         LittleEndian(1, 2) + LittleEndian(24, 2) + size + size + LittleEndian(local.size(), 8);
+    const std::string crc = LittleEndian(Crc32(0, bytes.data(), std::ssize(bytes)), 4);
     const std::string small = LittleEndian(bytes.size(), 4);
-    central += "PK\1\2" + std::string(6, '\0') + LittleEndian(0, 2) + std::string(8, '\0') +
+    central += "PK\1\2" + std::string(6, '\0') + LittleEndian(0, 2) + std::string(4, '\0') + crc +
                (in_64 ? large + large : small + small) + LittleEndian(name.size(), 2) +
                LittleEndian(in_64 ? extra.size() : 0, 2) + std::string(10, '\0') +
                (in_64 ? large : LittleEndian(local.size(), 4)) + name + (in_64 ? extra : "");
