@@ -107,6 +107,8 @@ BagPart MapDay(const std::string& name, const std::vector<Feature>& features) {
   CheckArrays(files[2], features, day);
   day.dense = NumberColumns::AllOf({dense, nullptr});
   day.labels = NumberColumns::AllOf({labels, nullptr});
+  day.dense.unchecked_file = files[0];
+  day.labels.unchecked_file = files[1];
   return day;
 }
 

@@ -1,6 +1,7 @@
 #include "data/files/stored_bags.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -112,7 +113,7 @@ void CheckMappingsOf(const BagPart& part) {
 
 NumberColumns NumberColumns::AllOf(StoredColumns stored) {
   const int64_t columns = stored.columns();
-  return {std::move(stored), {{0, columns}}};
+  return {.stored = std::move(stored), .picked = {{0, columns}}};
 }
 
 int64_t NumberColumns::width() const {
@@ -123,6 +124,20 @@ int64_t NumberColumns::width() const {
 
 void NumberColumns::Copy(int64_t first, int64_t count, float* out) const {
   if (width() == 0 || count == 0) return;
+  CopyAll(first, count, out);
+  if (!unchecked_file.empty()) CheckFinite(first, {out, static_cast<size_t>(count * width())});
+}
+
+void NumberColumns::CheckFinite(int64_t first, std::span<const float> numbers) const {
+  const auto bad =
+      std::ranges::find_if(numbers, [](float number) { return !std::isfinite(number); });
+  if (bad == numbers.end()) return;
+  const int64_t at = bad - numbers.begin();
+  throw Error(Format("{}: row {}: number {}: expected a finite number of 32 bits, got {}",
+                     unchecked_file, first + at / width(), at % width(), *bad));
+}
+
+void NumberColumns::CopyAll(int64_t first, int64_t count, float* out) const {
   const int64_t columns = stored.columns();
   const char* const from = stored.Rows(first, count);
   ForType(stored.tensor.dtype(), [&]<typename T>(T) {

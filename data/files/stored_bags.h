@@ -26,12 +26,19 @@ struct BagFeature {
 struct NumberColumns {
   StoredColumns stored;                                  // [n] or [n, columns], of any type
   std::vector<std::pair<int64_t, int64_t>> picked = {};  // columns [begin, end), in this order
+  // For errors: the file whose numbers may not be finite as f32; "": all are finite.
+  std::string unchecked_file = {};
 
   // All columns of a tensor.
   static NumberColumns AllOf(StoredColumns stored);
   int64_t width() const;
-  // Writes [count, width] numbers of the rows from `first` on.
+  // Writes [count, width] numbers of the rows from `first` on. Throws Error, naming the file and
+  // the row, for one that is not finite.
   void Copy(int64_t first, int64_t count, float* out) const;
+
+ private:
+  void CopyAll(int64_t first, int64_t count, float* out) const;
+  void CheckFinite(int64_t first, std::span<const float> numbers) const;
 };
 
 // Bags of one feature.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "data/files/npz.h"
 #include "tests/data/testing/npz_bytes.h"
 #include "tests/train/testing/files.h"
@@ -104,6 +106,23 @@ TEST(MultiHotRows, DaysThatDoNotFitAreErrors) {
                 "cat_3");
 }
 
+TEST(MultiHotRows, NumbersThatAreNotFiniteAreErrorsWithFileAndRow) {
+  Context ctx({.threads = 1});
+  const std::string day = WriteDay("e", 0, 3, 2);
+  const auto error = [&](double number, std::vector<int64_t> rows) {
+    WriteFile("e_dense.npy", NpyOf<double>("<f8", "(3, 2)", {0, 1, 2, 3, 4, number}));
+    const StoredBags table = Map({day});
+    return ErrorOf([&] { table.Gather(ctx, rows); });
+  };
+  const std::string expected =
+      day + "_dense.npy: row 2: number 1: expected a finite number of 32 bits, got ";
+  EXPECT_EQ(error(5, {0, 1, 2}), "");
+  EXPECT_EQ(error(NAN, {0, 1}), "");
+  EXPECT_EQ(error(NAN, {0, 1, 2}), expected + "nan");
+  EXPECT_EQ(error(-INFINITY, {2, 0}), expected + "-inf");
+  EXPECT_EQ(error(1e39, {2}), expected + "inf");
+}
+
 TEST(NpzFile, DamagedArchivesAreErrors) {
   const std::string good = NpzBytes({{"0", NpyOf<int32_t>("<i4", "(2,)", {0, 1})}});
   const auto error = [&](const std::string& bytes) {
@@ -116,12 +135,12 @@ TEST(NpzFile, DamagedArchivesAreErrors) {
             ": it is no ZIP archive, or one that is cut short");
   EXPECT_EQ(error("no archive"), ": it is no ZIP archive, or one that is cut short");
   EXPECT_EQ(error(good.substr(10)), ": it is no ZIP archive, or a damaged one");
-}
-
-}  // namespace
-}  // namespace tessera
   std::string changed = good;
   changed[good.find("PK\1\2") - 1] ^= 64;
   const std::string text = error(changed);
   EXPECT_TRUE(text.starts_with(": array '0': its bytes are not what was written: expected CRC-32 "))
       << text;
+}
+
+}  // namespace
+}  // namespace tessera
