@@ -7,6 +7,7 @@
 #include "data/rows/bad_line.h"
 #include "data/rows/find_byte.h"
 #include "data/rows/word_table.h"
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/base/report_text.h"
 
@@ -25,6 +26,21 @@ std::string OtherDelimiter(const DataSchema& schema, const std::vector<std::stri
 
 std::string Columns(size_t count) {
   return internal::Counted(static_cast<int64_t>(count), "column");
+}
+
+// Throws Error for the first line of a text that is not read as lines of UTF-8. A quoted cell may
+// hold the end of a line.
+void CheckText(std::string_view line, const std::string& where) {
+  if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff") || line.find('\0') != line.npos)
+    throw Error(
+        Format("{}: expected UTF-8, got UTF-16 or bytes that are no text (iconv -f UTF-16 "
+               "-t UTF-8 writes UTF-8)",
+               where));
+  if (line.find('\r') < line.find('"'))
+    throw Error(
+        Format("{}: expected lines that end with \\n or \\r\\n, got \\r alone (tr "
+               "'\\r' '\\n' writes the former)",
+               where));
 }
 
 }  // namespace
@@ -62,6 +78,7 @@ inline std::string_view ColumnCells::Take(const char*& p, const char* end, size_
 
 std::vector<std::string> SplitLine(const DataSchema& schema, std::string_view line,
                                    const std::string& where) {
+  CheckText(line, where);
   const ColumnCells reader(schema);
   std::vector<std::string> cells;
   std::string unquoted;
@@ -85,7 +102,7 @@ std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_vi
   std::set<std::string> seen;
   for (const std::string& column : columns)
     if (!seen.insert(column).second)
-      throw Error(Format("{}: two columns are called '{}'", where, column));
+      throw Error(Format("{}: two columns are called '{}'", where, internal::AsUtf8(column)));
   return columns;
 }
 

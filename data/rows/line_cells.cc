@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
@@ -22,7 +23,7 @@ std::string ListedColumns(const std::vector<std::string>& columns) {
   constexpr size_t kShown = 100;
   std::string text;
   for (size_t i = 0; i < std::min(columns.size(), kShown); ++i)
-    text += (i == 0 ? "" : ", ") + columns[i];
+    text += (i == 0 ? "" : ", ") + internal::AsUtf8(columns[i]);
   if (columns.size() > kShown) text += Format(", … ({} in all)", columns.size());
   return text;
 }
