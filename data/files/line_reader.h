@@ -26,8 +26,8 @@ class LineReader {
 
   // The next line without its "\n" or "\r\n", valid until the next call; false after the last one.
   // The last line of a file may lack its end; a byte order mark before its first line is left out.
-  // Throws Error naming the file for one that cannot be
-  // read to its end (a truncated or corrupt .gz).
+  // Throws Error naming the file for one that cannot be read to its end (a truncated or corrupt
+  // .gz).
   bool Next(std::string_view& line);
   // Leaves out up to `count` lines; returns how many there were.
   int64_t Skip(int64_t count);

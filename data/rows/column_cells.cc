@@ -7,9 +7,9 @@
 #include "data/rows/bad_line.h"
 #include "data/rows/find_byte.h"
 #include "data/rows/word_table.h"
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/base/report_text.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
+#include "runtime/json/utf8.h"
 
 namespace tessera {
 
