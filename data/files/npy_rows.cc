@@ -17,7 +17,9 @@ StoredRowsPart MapDay(const NpyDay& day) {
   return {.name = day.dense,
           .dense = {MapNpy(day.dense), nullptr},
           .ids = {MapNpy(day.sparse), nullptr},
-          .labels = {MapNpy(day.labels), nullptr}};
+          .labels = {MapNpy(day.labels), nullptr},
+          .ids_name = day.sparse,
+          .labels_name = day.labels};
 }
 
 }  // namespace

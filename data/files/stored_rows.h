@@ -63,6 +63,8 @@ struct StoredRowsPart {
   StoredColumns dense;   // [n, D] f32
   StoredColumns ids;     // [n, F] i32 or i64
   StoredColumns labels;  // [n] or [n, 1], f32 or i32
+  // For errors about ids and labels in files of their own; "": `name`.
+  std::string ids_name = "", labels_name = "";
 
   int64_t rows() const { return dense.tensor.dim(0); }
 };

@@ -12,6 +12,7 @@
 #include "data/files/row_folder.h"
 #include "data/files/row_shard.h"
 #include "runtime/files/files.h"
+#include "tests/data/testing/npz_bytes.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {
@@ -108,6 +109,21 @@ TEST(NpyRows, ADayIsNamedByAnyOfItsFiles) {
   EXPECT_EQ(
       ErrorOf([] { FindNpyDay(TempPath("named")); }),
       TempPath("named") + ": cannot be read: " + TempPath("named_labels.npy") + " is not there");
+}
+
+TEST(NpyRows, AFileThatDoesNotFitIsNamed) {
+  const auto error = [](const std::string& bad) {
+    const NpyDay day = WriteDay("misfit", 0, 4);
+    const std::string column = testing::NpyOf("<f8", "(4, 1)", std::vector<double>(4));
+    testing::WriteFile("misfit" + bad, column);
+    return ErrorOf([&] { MapNpyDays({day}); });
+  };
+  EXPECT_EQ(error("_dense.npy").find(TempPath("misfit_dense.npy") + ": "), 0u);
+  EXPECT_EQ(error("_sparse.npy").find(TempPath("misfit_sparse.npy") + ": ids: expected 4 rows"), 0u)
+      << error("_sparse.npy");
+  EXPECT_EQ(error("_labels.npy").find(TempPath("misfit_labels.npy") + ": labels: expected 4 rows"),
+            0u)
+      << error("_labels.npy");
 }
 
 TEST(NpyRows, ADayThatIsReplacedIsNeverReadInParts) {
