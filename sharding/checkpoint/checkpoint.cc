@@ -361,7 +361,8 @@ void LoadShards(Context& ctx, ShardedCheckpoint& checkpoint, std::span<const Sha
   for (const ShardTensors& part : into) checkpoint.Read(ctx, part);
 }
 
-std::vector<std::string> StatisticsChanged(const CheckpointIndex& index, const ShardingPlan& plan) {
+std::vector<std::string> StatisticsChanged(const CheckpointIndex& index, const ShardingPlan& plan,
+                                           const StatesOfTables& counts) {
   std::set<std::string> sentences;  // row blocks of one column block say the same
   for (const auto& [name, sharding] : plan.tables) {
     const StoredTable& stored = index.tables.at(name);
@@ -369,7 +370,7 @@ std::vector<std::string> StatisticsChanged(const CheckpointIndex& index, const S
       const std::string origin = OriginOfStatistics(stored, shard);
       if (origin.empty()) continue;
       for (const StoredState& state : stored.states)
-        if (state.per_row)
+        if (state.per_row && !counts.contains({name, state.name}))
           sentences.insert(Format("table {}: {} of columns {} to {}: {}", name, state.name,
                                   shard.column_offset, shard.column_offset + shard.columns,
                                   origin));

@@ -16,8 +16,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "embedding/storage/started_rows.h"
@@ -122,9 +124,14 @@ class ShardedCheckpoint {
 // twice).
 void LoadShards(Context& ctx, ShardedCheckpoint& checkpoint, std::span<const ShardTensors> into);
 
+// Names of states, behind those of their tables.
+using StatesOfTables = std::set<std::pair<std::string, std::string>>;
+
 // Returns one sentence for each per-row state whose numbers may change because `plan` has other
-// column blocks: they become means of several blocks, or copies. Counts are alike in all blocks.
-std::vector<std::string> StatisticsChanged(const CheckpointIndex& index, const ShardingPlan& plan);
+// column blocks: they become means of several blocks, or copies. `counts` are left out: counts are
+// alike in all blocks.
+std::vector<std::string> StatisticsChanged(const CheckpointIndex& index, const ShardingPlan& plan,
+                                           const StatesOfTables& counts = {});
 
 }  // namespace tessera
 #endif  // TESSERA_SHARDING_CHECKPOINT_CHECKPOINT_H_

@@ -207,6 +207,15 @@ TEST_F(StatisticsTest, WhatChangesIsSaid) {
                 "blocks"}));
 }
 
+TEST_F(StatisticsTest, CountsAreAlikeInAllBlocks) {
+  SaveBlocks({{1, 1}, {1, 1}, {1, 1}});
+  const ShardedCheckpoint checkpoint(folder_);
+  const ShardingPlan plan =
+      MakeShardingPlan({.world_size = 3, .local_size = 3}, kShapes, RowWise());
+  EXPECT_EQ(StatisticsChanged(checkpoint.index(), plan, {{"t", "other"}, {"u", "sum"}}).size(), 1u);
+  EXPECT_EQ(StatisticsChanged(checkpoint.index(), plan, {{"t", "sum"}}).size(), 0u);
+}
+
 // Pieces have checksums of their own: several for a tensor, with borders inside of rows.
 TEST(LargeShardedCheckpoint, PartsOfTensorsOfManyPiecesAreRead) {
   Context ctx({.threads = 2});
