@@ -169,6 +169,8 @@ class DataSets {
   Rows RowsOf(const std::vector<std::string>& files) const;
   Rows OpenedRowsOf(const std::vector<std::string>& files) const;
   Rows OwnRowsOf(const std::vector<std::string>& files) const;
+  Rows RatingsOf(const std::vector<std::string>& files) const;
+  [[noreturn]] void RefuseNoRows(const std::vector<std::string>& files) const;
   void CheckReadOnce(int64_t epochs) const;
   void CheckFormat() const;
   void ReadFirstRows(const std::vector<std::string>& files) const;

@@ -85,9 +85,23 @@ void DataSets::ReadFirstLines(const std::vector<std::string>& files) const {
     ClickRow row;
     any |= CriteoStream({{file}, selection_.skip_bad_lines || !reads}).Next(row);
   }
-  if (!any)
-    throw Error(Format("{}{}: expected rows, but there are none",
-                       &files == &selection_.eval_files ? "--eval " : "", files.front()));
+  if (!any) RefuseNoRows(files);
+}
+
+void DataSets::RefuseNoRows(const std::vector<std::string>& files) const {
+  throw Error(Format("{}{}: expected rows, but there are none",
+                     &files == &selection_.eval_files ? "--eval " : "", files.front()));
+}
+
+DataSets::Rows DataSets::RatingsOf(const std::vector<std::string>& files) const {
+  if (selection_.skip_bad_lines)
+    throw Error(Format(
+        "--skip-bad-lines does not go with \"format\": \"movielens\", of which a bad line is "
+        "always an error: mend {}, or read it by a schema of \"csv\" or \"tsv\"",
+        files.front()));
+  std::vector<Rating> ratings = ReadRatings(files);
+  if (ratings.empty()) RefuseNoRows(files);
+  return {files, std::make_shared<RatingRows>(std::move(ratings), features_, data_.like_from)};
 }
 
 // A stored id says no more whether it was there: 0 is that of a missing one, as row 0 has it.
@@ -142,8 +156,7 @@ DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
 
 DataSets::Rows DataSets::OpenedRowsOf(const std::vector<std::string>& files) const {
   if (data_.schema != nullptr) return OwnRowsOf(files);
-  if (data_.format == DataFormat::kMovieLens)
-    return {files, std::make_shared<RatingRows>(ReadRatings(files), features_, data_.like_from)};
+  if (data_.format == DataFormat::kMovieLens) return RatingsOf(files);
   if (LayoutOfFiles(files) == FileLayout::kText) {
     ReadFirstLines(files);
     return {files, nullptr};

@@ -80,8 +80,8 @@ void ReadFile(const std::string& path, std::vector<Rating>& ratings) {
     if (first && HasHeading(line)) continue;
     const auto rating = ParseRating(line, *layout);
     if (!rating)
-      throw Error(
-          Format("{}: expected {}, got '{}'", lines.where(), layout->expected, line.substr(0, 60)));
+      throw Error(Format("{}: expected {}, with a rating from 0 to 5, got '{}'", lines.where(),
+                         layout->expected, line.substr(0, 60)));
     ratings.push_back(*rating);
   }
 }

@@ -218,3 +218,8 @@ run 0 train --config movies.json --data ratings.dat --train-rows 0:500 --eval-ro
   --json movies_report.json
 json movies_report.json 'd["rows"] == 500 and d["auc"] is not None'
 fails_saying "no data: give --data FILE with ratings" train --config movies.json
+fails_saying "--skip-bad-lines does not go with \"format\": \"movielens\"" train \
+  --config movies.json --data ratings.dat --skip-bad-lines
+echo "userId,movieId,rating,timestamp" >none.csv
+fails_saying "none.csv: expected rows, but there are none" train --config movies.json \
+  --data none.csv

@@ -42,7 +42,8 @@ TEST(Ratings, BadLinesAreErrorsWithFileAndLine) {
                           "1::2::3::-4", "1::2::nan::4", ""}) {
     const std::string path = WriteFile("bad.dat", std::string("1::2::3::4\n") + bad + "\n");
     EXPECT_EQ(ErrorOf([&] { ReadRatings({path}); }),
-              path + ":2: expected user::item::rating::time, got '" + bad + "'");
+              path + ":2: expected user::item::rating::time, with a rating from 0 to 5, got '" +
+                  bad + "'");
   }
 }
 
