@@ -55,3 +55,13 @@ fails_saying "other.json: plan: table a is missing" reshard ckpt --world-size 4 
 [ ! -e x ] || fail "x was made"
 rm ckpt/save-1-rank-1.safetensors
 fails_saying "ckpt: save-1-rank-1.safetensors is missing" export ckpt --out x
+
+# Sums of column blocks become means; counts are alike in all blocks.
+sed -e 's/"rowwise_adagrad"/"counter_rowwise_adagrad"/' -e 's/"dim": 4/"dim": 64/g' \
+  -e 's/\[8, 4\]/[8, 64]/' small.json >counts.json
+run 0 train --config counts.json --set data.rows=640 --ranks 2 --plan column_wise --checkpoint cut \
+  --quiet
+run 0 export cut --out counted.safetensors
+has err "table a: momentum1 of columns 0 to 64: the mean, weighted by columns, of 2 column blocks"
+lacks err prev_iter
+lacks err row_counter
