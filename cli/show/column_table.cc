@@ -52,7 +52,7 @@ std::string Kind(const ColumnProfile& column) {
 }
 
 std::string Distinct(const ColumnProfile& column) {
-  return (column.distinct.exact() ? "" : "~") + Count(column.distinct.count());
+  return (column.distinct.exact() ? "" : "~") + Count(column.distinct_values());
 }
 
 // The range of numbers, or the most frequent values.
@@ -218,7 +218,7 @@ Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
                {"rows", column.rows},
                {"missing", column.missing},
                {"items", column.items},
-               {"distinct", column.distinct.count()},
+               {"distinct", column.distinct_values()},
                {"distinct_is_exact", column.distinct.exact()}};
   if (!proposed.why.empty()) json["why"] = proposed.why;
   if (!proposed.leak.empty()) json["leak"] = proposed.leak;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
 #include "data/describe/date_text.h"
 #include "data/rows/number_text.h"
@@ -44,6 +45,17 @@ bool EndsInThousands(std::string_view item) {
 }
 
 }  // namespace
+
+int64_t ColumnProfile::distinct_values() const {
+  if (!all_numbers() || huge > 0 || !distinct.exact()) return distinct.count();
+  std::set<double> numbers;  // in which -0.0 and 0.0 are one
+  for (const DistinctSample::Entry& entry : distinct.Entries()) {
+    double number = 0;
+    if (ParseNumber(entry.text, number) != NumberFault::kNone) return distinct.count();
+    numbers.insert(number);
+  }
+  return std::ssize(numbers);
+}
 
 bool ColumnProfile::WordsMayMeanMissing() const {
   if (words.empty() || words.size() >= kMaxWords) return false;

@@ -52,6 +52,9 @@ struct ColumnProfile {
   bool is_bag() const { return lists > 0 || !separator.empty() || !weight_after.empty(); }
   bool all_whole() const { return items > 0 && whole == items; }
   bool all_numbers() const { return items > 0 && whole + numbers == items; }
+  // How many distinct values there are. Of up to DistinctSample::kMaxKept texts that are numbers,
+  // those of one number are one value, as 0.5 and 0.50 are.
+  int64_t distinct_values() const;
   // Whether each row that has it has as many numbers, not all whole, as an embedding.
   bool is_vector() const {
     return is_bag() && weight_after.empty() && all_numbers() && !all_whole() &&

@@ -34,7 +34,7 @@ std::string WhyNoName(const std::string& name) {
 
 bool HasTwoValues(const ColumnProfile& column) {
   return column.all_numbers() && !column.is_bag() && column.distinct.exact() &&
-         column.distinct.count() == 2;
+         column.distinct_values() == 2;
 }
 
 bool IsZeroOrOne(const ColumnProfile& column) {
@@ -42,13 +42,13 @@ bool IsZeroOrOne(const ColumnProfile& column) {
 }
 
 bool CanBeLabel(const ColumnProfile& column) {
-  return column.all_numbers() && !column.is_bag() && column.distinct.count() > 1;
+  return column.all_numbers() && !column.is_bag() && column.distinct_values() > 1;
 }
 
 // A column of few words, none of which is a number.
 bool IsWords(const ColumnProfile& column) {
   return !column.is_bag() && column.whole + column.numbers == 0 && column.distinct.exact() &&
-         column.distinct.count() > 1 && column.distinct.count() < kFewNumbers;
+         column.distinct_values() > 1 && column.distinct.count() < kFewNumbers;
 }
 
 // "; it has the words no and yes: …", of a column of two words; else "".
@@ -126,14 +126,14 @@ bool IsPrime(int64_t number) {
 bool IsCount(const ColumnProfile& column) {
   if (internal::IsIdName(column.name) || column.is_bag() || column.huge > 0) return false;
   if (column.negative > 0) return true;
-  const auto distinct = static_cast<double>(column.distinct.count());
+  const auto distinct = static_cast<double>(column.distinct_values());
   if (distinct <= kFewNumbers) return false;
   const double span = column.values.greatest() - column.values.least() + 1;
   return distinct < 200 || span > 4 * distinct;
 }
 
 int64_t RowsOfNumbers(const ColumnProfile& column) {
-  const auto distinct = static_cast<double>(column.distinct.count());
+  const auto distinct = static_cast<double>(column.distinct_values());
   const double greatest = column.values.greatest();
   // Ids below a few times their number keep a row each; others are taken modulo the rows.
   if (column.negative == 0 && greatest < kRoomOfHashes * distinct)
@@ -182,7 +182,7 @@ ProposedColumn Unused(std::string why) {
 
 bool IsProse(const ColumnProfile& column) {
   return !column.is_bag() && column.items > 100 && column.text_bytes > kLongText * column.items &&
-         static_cast<double>(column.distinct.count()) > 0.9 * static_cast<double>(column.items);
+         static_cast<double>(column.distinct_values()) > 0.9 * static_cast<double>(column.items);
 }
 
 // Whether texts or whole numbers number the rows, or name each of them. (Numbers below 0 that a
@@ -196,7 +196,7 @@ bool IsKey(const ColumnProfile& column) {
 ProposedColumn Propose(const ColumnProfile& column) {
   if (column.items == column.empty) return Unused("it has no value");
   if (const std::string why = WhyNoName(column.name); !why.empty()) return Unused(why);
-  if (column.distinct.count() == 1 && column.missing == 0 && !column.is_bag())
+  if (column.distinct_values() == 1 && column.missing == 0 && !column.is_bag())
     return Unused("it is the same in every row");
   if (const std::string why = internal::WhyNoTime(column); !why.empty()) return Unused(why);
   if (internal::TimeLikeness(column) != internal::TimeLike::kNot)
@@ -276,7 +276,7 @@ std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const Rol
 // Rows of a table whose ids are taken modulo them. They are a prime, so that ids that end in equal
 // digits do not meet more often than by chance.
 int64_t RowsOfHashes(const ColumnProfile& column) {
-  int64_t rows = RoundRows(kRoomOfHashes * static_cast<double>(column.distinct.count()));
+  int64_t rows = RoundRows(kRoomOfHashes * static_cast<double>(column.distinct_values()));
   while (!IsPrime(rows)) ++rows;
   return rows;
 }

@@ -293,3 +293,12 @@ awk 'BEGIN { print ",user,y"; for (n = 0; n < 300; n++) print n "," n % 20 "," (
 run 0 describe index.csv -o index.json
 has out "(no name) is unused: the heading gives it no name."
 run 0 train --config index.json --data index.csv --dry-run
+
+# ---- one number that is written in two ways is one value
+awk 'BEGIN { print "half,zero,y,id"; for (n = 0; n < 300; n++)
+  print (n % 2 ? "0.5" : "0.50") "," (n % 3 ? "0.0" : "-0.0") "," (n % 5 ? "1" : n % 2) "," n % 20
+  }' >ways.csv
+run 0 describe ways.csv --json columns.json
+json columns.json '[c["distinct"] for c in d["columns"]] == [1, 1, 2, 20]'
+json columns.json '[c["role"] for c in d["columns"]][:2] == ["unused", "unused"]'
+has out "half is unused: it is the same in every row"

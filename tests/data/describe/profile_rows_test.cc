@@ -8,6 +8,7 @@
 #include <set>
 
 #include "data/describe/column_role.h"
+#include "runtime/base/check.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {
@@ -255,6 +256,19 @@ TEST(ProfileRows, AFirstLineWithANumberIsNoHeading) {
   EXPECT_THAT(profile.files.columns, ElementsAre("column_1", "column_2", "column_3"));
   EXPECT_EQ(profile.rows, 3);
   EXPECT_EQ(Proposed(profile, "column_1").role, ColumnRole::kLabel);
+}
+
+TEST(ProfileRows, NumbersThatAreWrittenInTwoWaysAreOneValue) {
+  std::string text = "half,zero,y,id\n";
+  for (int i = 0; i < 300; ++i)
+    text += Format("{},{},{},{}\n", i % 2 == 0 ? "0.5" : "0.50", i % 3 == 0 ? "-0.0" : "0.0",
+                   i % 5 == 0 ? "0" : "1", i % 20);
+  const RowsProfile profile = Profile("ways.csv", text);
+  for (const char* name : {"half", "zero"}) {
+    EXPECT_EQ(Column(profile, name).distinct_values(), 1);
+    EXPECT_EQ(Proposed(profile, name).role, ColumnRole::kUnused);
+  }
+  EXPECT_EQ(Column(profile, "id").distinct_values(), 20);
 }
 
 TEST(ProfileRows, ColumnsThatSayNothingAreUnused) {
