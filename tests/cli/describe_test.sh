@@ -294,6 +294,19 @@ run 0 describe index.csv -o index.json
 has out "(no name) is unused: the heading gives it no name."
 run 0 train --config index.json --data index.csv --dry-run
 
+# ---- rows that alternate are sampled as those in any order are
+awk 'BEGIN { srand(7); print "rating,x,id"; for (n = 0; n < 20000; n++)
+  printf "%d,%.3f,%d\n", n % 2 ? 1 + rand() * 2 : 4 + rand() * 2, rand() - 20 * (n % 2),
+    rand() * 300 }' > alternate.csv
+run 0 describe alternate.csv -o alternate.json --json columns.json
+json columns.json '2048 <= d["columns"][1]["histogram_counts"] < 4096'
+json columns.json 'sum(d["columns"][1]["histogram"]) == d["columns"][1]["histogram_counts"]'
+json columns.json '0.45 < (lambda c: c["histogram"][0] / c["histogram_counts"])(
+  d["columns"][1]) < 0.55'
+json alternate.json 'd["data"]["labels"][0]["at_least"] == 4'
+json alternate.json 'abs(d["data"]["dense"][0]["normalize"][0] + 9.5) < 0.5'
+json alternate.json 'abs(d["data"]["dense"][0]["normalize"][1] - 10) < 0.5'
+
 # ---- one number that is written in two ways is one value
 awk 'BEGIN { print "half,zero,y,id"; for (n = 0; n < 300; n++)
   print (n % 2 ? "0.5" : "0.50") "," (n % 3 ? "0.0" : "-0.0") "," (n % 5 ? "1" : n % 2) "," n % 20

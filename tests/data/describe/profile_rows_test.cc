@@ -271,6 +271,13 @@ TEST(ProfileRows, NumbersThatAreWrittenInTwoWaysAreOneValue) {
   EXPECT_EQ(Column(profile, "id").distinct_values(), 20);
 }
 
+TEST(ProfileRows, RowsThatAlternateAreProposedAsInAnyOrder) {
+  std::string text = "rating,id\n";
+  for (int i = 0; i < 20'000; ++i)
+    text += Format("{},{}\n", i % 2 == 0 ? 4 + i / 2 % 2 : 1 + i / 2 % 2, i * 37 % 300);
+  EXPECT_EQ(Proposed(Profile("alternate.csv", text), "rating").at_least, 4);
+}
+
 TEST(ProfileRows, ColumnsThatSayNothingAreUnused) {
   std::string text = "label,same,empty,bars,prose\n";
   for (int i = 0; i < 200; ++i)
