@@ -326,16 +326,6 @@ TEST(TextRowSource, EveryFileHasItsHeading) {
   EXPECT_EQ(error("x;y\n"),
             ":1: there is no column 'x'; there are x;y; all is one column: is the delimiter ';'?");
   EXPECT_EQ(error("x,x\n"), ":1: two columns are called 'x'");
-  EXPECT_EQ(error("x,\xfc\n"), ":1: there is no column 'y'; there are x, \xef\xbf\xbd");
-  const std::string utf16 =
-      ":1: expected UTF-8, got UTF-16 or bytes that are no text (iconv -f UTF-16 -t UTF-8 writes "
-      "UTF-8)";
-  EXPECT_EQ(error(std::string("\xff\xfex\0,\0y\0\n\0", 10)), utf16);
-  EXPECT_EQ(error(std::string("\xfe\xff\0x\0,\0y\0\n", 10)), utf16);
-  EXPECT_EQ(error(std::string("x\0,\0y\0\n\0", 8)), utf16);
-  EXPECT_EQ(error("x,y\r1,2\r1,2\r"),
-            ":1: expected lines that end with \\n or \\r\\n, got \\r alone (tr '\\r' '\\n' "
-            "writes the former)");
   EXPECT_EQ(error(""), ": expected a heading, got an empty file");
   EXPECT_EQ(error("\nx,y\n1,2\n"), ":1: expected a heading, got an empty line");
   EXPECT_EQ(error("x,\"y\n"), ":1: column 2: a quote does not end in its line, which a row is");
