@@ -103,7 +103,8 @@ void Tell(int signal) {
 void PassOn(int signal) {
   if (!IsFirst(signal)) return;
   Tell(signal);
-  while (signal == SIGPIPE) pause();  // its writer would end the process first, with its own error
+  // The thread that wrote stays here: it would end the process first, with an error of its own.
+  while (signal == SIGPIPE) pause();
 }
 
 [[noreturn]] void EndNow(const std::string& why, int signal) {

@@ -193,10 +193,10 @@ void CheckName(const std::string& path, const char* name) {
 // A configuration names options beside two keys of its own.
 void CheckOptionNames(const std::string& path, const char* rule,
                       const std::vector<PluginOption>& options) {
-  std::set<std::string_view> taken = {kRuleNameKey, kRulePluginKey, ""};
+  std::set<std::string> taken = {kRuleNameKey, kRulePluginKey, ""};
   for (const PluginOption& option : options) {
     const std::string name = option.name == nullptr ? "" : option.name;
-    if (!internal::IsUtf8(name) || !taken.insert(option.name == nullptr ? "" : option.name).second)
+    if (!internal::IsUtf8(name) || !taken.insert(name).second)
       Refuse(path, Format("VisitOptions of rule {} names an option '{}'; expected names that are "
                           "UTF-8, not empty, not given twice, and not {} or {}, which every "
                           "optimizer of a configuration may have",

@@ -123,9 +123,9 @@ std::string ResultNote(const KeptRun& run) {
 }
 
 std::string CutLineNote(const KeptRun& run) {
-  const int64_t line = FirstCutLine(run.path);
-  if (line == 0) return "";
-  return Format("line {} of {} was cut off, and is left out", line, PathIn(run.path, kRunCurve));
+  if (run.cut_line == 0) return "";
+  return Format("line {} of {} was cut off, and is left out", run.cut_line,
+                PathIn(run.path, kRunCurve));
 }
 
 }  // namespace

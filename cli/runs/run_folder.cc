@@ -274,29 +274,22 @@ double CurvePoint::Value(const std::string& name) const {
   return task == tasks->end() ? kNoValue : NumberIn(*task, name.substr(0, dash));
 }
 
-std::vector<CurvePoint> ReadCurve(const std::string& folder, std::optional<int64_t> last_step) {
+std::vector<CurvePoint> ReadCurve(const std::string& folder, std::optional<int64_t> last_step,
+                                  int64_t* cut_line) {
   const std::string path = PathIn(folder, kRunCurve);
   if (!IsThere(path)) return {};
   std::map<int64_t, CurvePoint> points;
   std::istringstream lines(ReadTextFile(path, kAnyBytes));
-  for (std::string line; std::getline(lines, line);)
-    if (auto point = PointOf(line); point && (!last_step || point->step <= *last_step))
-      Put(std::move(*point), points);
-  std::vector<CurvePoint> curve;
-  for (auto& [step, point] : points) curve.push_back(std::move(point));
-  return curve;
-}
-
-int64_t FirstCutLine(const std::string& folder) {
-  const std::string path = PathIn(folder, kRunCurve);
-  if (!IsThere(path)) return 0;
-  std::istringstream lines(ReadTextFile(path, kAnyBytes));
   int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    if (!PointOf(line)) return number;
+    auto point = PointOf(line);
+    if (!point && cut_line != nullptr && *cut_line == 0) *cut_line = number;
+    if (point && (!last_step || point->step <= *last_step)) Put(std::move(*point), points);
   }
-  return 0;
+  std::vector<CurvePoint> curve;
+  for (auto& [step, point] : points) curve.push_back(std::move(point));
+  return curve;
 }
 
 void KeepLinesUpTo(const std::string& folder, int64_t last_step) {
@@ -314,8 +307,8 @@ KeptRun ReadKeptRun(const std::string& folder) {
   size_t number = 0;  // of a start
   KeptRun run{.path = folder,
               .config = ReadTrainConfig(PathIn(folder, kRunConfig)),
-              .finished = FinishOf(document),
-              .curve = ReadCurve(folder)};
+              .finished = FinishOf(document)};
+  run.curve = ReadCurve(folder, std::nullopt, &run.cut_line);
   for (const Json& start : document.at("starts")) {
     AddRepeats(start, ++number, run.repeats);
     JsonObject of_stop(start, "");

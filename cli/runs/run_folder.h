@@ -93,12 +93,11 @@ struct CurvePoint {
 std::vector<std::string> DifferingNumbers(const internal::Json& a, const internal::Json& b);
 
 // The points of curve.jsonl up to a step, by rising step; of two lines of one step the later one
-// counts, and a line that was cut off is left out. Empty where there is no file.
+// counts, and a line that was cut off is left out: *cut_line becomes the number of the first one,
+// from 1, and stays 0 for none. Empty where there is no file.
 std::vector<CurvePoint> ReadCurve(const std::string& folder,
-                                  std::optional<int64_t> last_step = std::nullopt);
-
-// The first line of curve.jsonl, from 1, that ReadCurve leaves out as cut off; 0 for none.
-int64_t FirstCutLine(const std::string& folder);
+                                  std::optional<int64_t> last_step = std::nullopt,
+                                  int64_t* cut_line = nullptr);
 
 // Rewrites curve.jsonl and metrics.jsonl to what a training that stands at this step has to tell:
 // without lines of later steps, and each step once, in metrics.jsonl once a phase. Of two lines the
@@ -118,7 +117,8 @@ struct KeptRun {
   // JSON of the last start: ranges and fingerprints of the data, and what else changes bits.
   std::string train_data = {}, eval_data = {}, pipeline = {}, wire_codecs = {};
   std::string sharding_group_size = {}, sync_interval = {};  // "null" without groups
-  std::vector<CurvePoint> curve;
+  std::vector<CurvePoint> curve = {};
+  int64_t cut_line = 0;  // the first line of curve.jsonl, from 1, that was cut off; 0: none
   // A sentence for each step that a start has evaluated to other numbers than a start before it.
   std::vector<std::string> repeats = {};
   std::string note = {};  // what speaks against its curve (curve_check.h); "": nothing

@@ -233,9 +233,9 @@ Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
                            {"greatest", column.lengths.greatest()},
                            {"mean", column.lengths.mean()}};
   if (!column.separator.empty()) json["separator"] = column.separator;
-  json["histogram"] = Histogram(column, proposed.role);
-  const auto counts = json["histogram"].get<std::vector<int64_t>>();
-  json["histogram_counts"] = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  const std::vector<int64_t> histogram = Histogram(column, proposed.role);
+  json["histogram"] = histogram;
+  json["histogram_counts"] = std::accumulate(histogram.begin(), histogram.end(), int64_t{0});
   Json top = Json::array();
   const auto entries = column.distinct.Entries();
   for (size_t i = 0; i < std::min<size_t>(10, entries.size()); ++i)

@@ -48,7 +48,7 @@ bool CanBeLabel(const ColumnProfile& column) {
 // A column of few words, none of which is a number.
 bool IsWords(const ColumnProfile& column) {
   return !column.is_bag() && column.whole + column.numbers == 0 && column.distinct.exact() &&
-         column.distinct_values() > 1 && column.distinct.count() < kFewNumbers;
+         column.distinct.count() > 1 && column.distinct.count() < kFewNumbers;
 }
 
 // "; it has the words no and yes: …", of a column of two words; else "".
@@ -182,7 +182,7 @@ ProposedColumn Unused(std::string why) {
 
 bool IsProse(const ColumnProfile& column) {
   return !column.is_bag() && column.items > 100 && column.text_bytes > kLongText * column.items &&
-         static_cast<double>(column.distinct_values()) > 0.9 * static_cast<double>(column.items);
+         static_cast<double>(column.distinct.count()) > 0.9 * static_cast<double>(column.items);
 }
 
 // Whether texts or whole numbers number the rows, or name each of them. (Numbers below 0 that a

@@ -25,8 +25,7 @@ void CheckColumns(const StoredRowsPart& part, const std::string& file, const cha
   const bool one_column = !vector_allowed || tensor.rank() == 1 || tensor.dim(1) == 1;
   const bool type_fits = std::find(types.begin(), types.end(), tensor.dtype()) != types.end();
   if (!shape_fits || !one_column || !type_fits || tensor.dim(0) != part.rows())
-    throw Error(Format("{}: {}: expected {} rows of {}, got {} of {}",
-                       file.empty() ? part.name : file, what, part.rows(),
+    throw Error(Format("{}: {}: expected {} rows of {}, got {} of {}", file, what, part.rows(),
                        vector_allowed                  ? "one number, f32 or i32"
                        : *types.begin() == DType::kF32 ? "f32"
                                                        : "i32 or i64",
@@ -101,15 +100,14 @@ StoredParts::StoredParts(std::vector<StoredRowsPart> parts, std::vector<std::str
   TESSERA_CHECK(!parts_.empty(), "no file of rows was given");
   for (const StoredRowsPart& part : parts_) {
     CheckColumns(part, part.name, "dense", part.dense.tensor, {DType::kF32}, false);
-    CheckColumns(part, part.ids_name, "ids", part.ids.tensor, {DType::kI32, DType::kI64}, false);
-    CheckColumns(part, part.labels_name, "labels", part.labels.tensor, {DType::kF32, DType::kI32},
+    CheckColumns(part, part.ids_file(), "ids", part.ids.tensor, {DType::kI32, DType::kI64}, false);
+    CheckColumns(part, part.labels_file(), "labels", part.labels.tensor, {DType::kF32, DType::kI32},
                  true);
     const bool has_numbers = part.dense.tensor.dim(1) == dense_columns();
     if (!has_numbers || part.ids.tensor.dim(1) != static_cast<int64_t>(id_columns_.size()))
       throw Error(Format("{}: expected rows of {} numbers and {} ids, got {} and {}",
-                         has_numbers && !part.ids_name.empty() ? part.ids_name : part.name,
-                         dense_columns(), id_columns_.size(), part.dense.tensor.dim(1),
-                         part.ids.tensor.dim(1)));
+                         has_numbers ? part.ids_file() : part.name, dense_columns(),
+                         id_columns_.size(), part.dense.tensor.dim(1), part.ids.tensor.dim(1)));
     first_.push_back(first_.back() + part.rows());
   }
 }
@@ -138,12 +136,11 @@ float StoredParts::Label(const StoredRowsPart& part, int64_t row) {
 StoredRows::StoredRows(StoredParts parts, const std::vector<CategoricalFeature>& features)
     : parts_(std::move(parts)) {
   const auto& columns = parts_.id_columns();
-  const StoredRowsPart& first = parts_.parts().front();
   for (const CategoricalFeature& feature : features) {
     const auto found = std::find(columns.begin(), columns.end(), feature.name);
     if (found == columns.end())
       throw Error(Format("{}: feature '{}': the data has {} to {}",
-                         first.ids_name.empty() ? first.name : first.ids_name, feature.name,
+                         parts_.parts().front().ids_file(), feature.name,
                          columns.empty() ? "none" : columns.front(),
                          columns.empty() ? "none" : columns.back()));
     const int64_t rows = CheckedHashSize(feature);

@@ -66,6 +66,8 @@ struct StoredRowsPart {
   // For errors about ids and labels in files of their own; "": `name`.
   std::string ids_name = "", labels_name = "";
 
+  const std::string& ids_file() const { return ids_name.empty() ? name : ids_name; }
+  const std::string& labels_file() const { return labels_name.empty() ? name : labels_name; }
   int64_t rows() const { return dense.tensor.dim(0); }
 };
 

@@ -149,9 +149,9 @@ class Starter {
   void AddNarrow() {
     std::vector<int> chosen =
         ChooseCandidates(problem_.items, problem_.capacity, kNever, /*base=*/0, /*share=*/1);
+    const Storage room = LargestOf(problem_.capacity);
     for (size_t i = 0; i < chosen.size(); ++i)
-      if (!problem_.items[i].apart.empty())
-        chosen[i] = NarrowestOf(problem_.items[i], LargestOf(problem_.capacity));
+      if (!problem_.items[i].apart.empty()) chosen[i] = NarrowestOf(problem_.items[i], room);
     Place(chosen);
   }
 
